@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a collector is. One file in src/collect, one line in collectors.def:
+ *     COLLECTOR(cpu)   ->   extern const struct collector_ops collector_cpu;
+ * The recorder opens all, starts them, opens the gate, polls, and stops in reverse order.
+ */
+#ifndef WPROF_MODEL_COLLECTOR_H
+#define WPROF_MODEL_COLLECTOR_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "model/session.h"
+#include "model/store.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What the recorder gives every collector; outlives them. */
+struct record_ctx {
+    struct store *store;         /* collectors add frames, stacks, tasks and push events; the recorder flushes */
+    struct meta *meta;           /* for languages, notes */
+    VEC(pid_t) targets;          /* the gated child, or -p's; as seen from wprof's pid namespace; whole tree followed */
+    int whole_machine;           /* -a: targets is empty */
+    int launched;                /* targets[0] is our own gated child */
+    const char *event;           /* -e, NULL: cycles where there is a PMU, else cpu-clock */
+    uint64_t frequency;          /* Hz */
+    const char *tier;            /* forced tier, or NULL */
+    uint64_t start_mono;         /* set when the gate opens */
+    uint64_t (*now)(void);       /* CLOCK_MONOTONIC ns */
+};
+
+struct collector; /* the collector's own state */
+
+struct collector_ops {
+    const char *name;
+    const char *summary;
+    int on_by_default;
+
+    /* Makes everything ready (BPF loaded, events open, nothing counting). NULL with `e`: left out, and said. */
+    struct collector *(*open)(struct record_ctx *ctx, struct err *e);
+    int (*start)(struct collector *c, struct err *e);      /* before the gate opens */
+    int (*fd)(struct collector *c);                        /* readable when poll() has work; -1: none, poll by time */
+    int (*poll)(struct collector *c, struct err *e);       /* drains into the store; never blocks */
+    int (*stop)(struct collector *c, struct err *e);       /* no more events; drains the rest; sets its counters */
+    void (*counters)(struct collector *c);                 /* sets its counters in the store, also while running */
+    const char *(*detail)(struct collector *c);            /* one phrase for meta.json and the summary */
+    int (*alive)(struct collector *c);                     /* targets still alive (-p); NULL: does not know */
+    void (*free)(struct collector *c);
+};
+
+#define COLLECTOR(name) extern const struct collector_ops collector_##name;
+#include "collect/collectors.def"
+#undef COLLECTOR
+
+#endif

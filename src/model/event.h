@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one fixed shape of everything that has a time. Rare fields go to a side table at `attr`; a new source never widens this. */
+#ifndef WPROF_MODEL_EVENT_H
+#define WPROF_MODEL_EVENT_H
+
+#include <stdint.h>
+
+enum event_kind {
+    EVENT_NONE,
+    EVENT_SAMPLE,  /* on CPU: value = weight (1, or the period's count) */
+    EVENT_OFFCPU,  /* blocked: dur */
+    EVENT_RUNQ,    /* runnable, not running: dur */
+    EVENT_GIL,
+    EVENT_GPU,
+    EVENT_MARKER,
+    EVENT_METRIC,
+};
+
+/* How the stack was got (EVENT_SAMPLE and others with a stack). */
+enum {
+    EVENT_ROOT = 1,        /* the walk reached the thread's start (kernel threads: always) */
+    EVENT_TRUNCATED = 2,   /* deeper than the limit */
+    EVENT_SCANNED = 4,     /* a frame was found by scanning for a return address */
+    EVENT_FINISHED = 8,    /* completed in user space: the row was missing in BPF */
+    EVENT_PYTHON = 16,     /* the thread has a Python thread state */
+    EVENT_PYTHON_FRAMES = 32, /* and at least one Python frame was read */
+    EVENT_FRAMEPTR = 64,   /* a frame was found by frame pointer */
+    EVENT_USER = 128,      /* the CPU was in user mode */
+};
+
+struct event {
+    uint64_t ts;    /* ns of CLOCK_MONOTONIC, the start */
+    uint64_t dur;   /* ns, 0 for an instant */
+    uint64_t value;
+    uint32_t task, stack;
+    uint32_t metric; /* strtab: the perf event's name, the metric's name; 0: the kind says it */
+    uint32_t attr;
+    uint16_t cpu;
+    uint16_t flags;
+    uint16_t kind;
+    uint16_t pad;
+};
+
+_Static_assert(sizeof(struct event) == 48, "struct event is what a session holds millions of");
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The profile view: a stack tree with self and total for one or more metrics. Renderers see nothing else. */
+#ifndef WPROF_MODEL_PROFILE_H
+#define WPROF_MODEL_PROFILE_H
+
+#include "base/vec.h"
+#include "model/strtab.h"
+
+#include <stdint.h>
+
+struct profile_frame {
+    uint32_t func, file, module; /* strings; func of an unnamed frame: "[module+0x1234]" */
+    uint32_t line;               /* 0: unknown, or lines were not asked for */
+    uint8_t kind;                /* enum frame_kind; process and thread frames: FRAME_NONE */
+    uint8_t inlined, unknown, pad;
+};
+
+/* Node 0 is the root ("all"). A parent's index is below its children's. */
+struct profile_node {
+    uint32_t parent, frame; /* frame: index into frames */
+    uint32_t child, next;   /* first child, next sibling; 0: none */
+};
+
+struct profile_metric {
+    char *name, *unit;      /* "oncpu", "samples" or "ns" */
+    uint64_t *self, *total; /* one per node */
+    uint64_t sum;
+};
+
+/* One sample or span, for views that cut by time. */
+struct profile_sample {
+    uint64_t ts;           /* ns since the session's start */
+    uint32_t node, metric; /* deepest node; index into metrics */
+    uint64_t value;
+};
+
+struct profile {
+    struct strtab strings;
+    VEC(struct profile_frame) frames;
+    VEC(struct profile_node) nodes;
+    VEC(struct profile_metric) metrics;
+    VEC(struct profile_sample) samples; /* in time order; only where the builder was asked for them */
+};
+
+void profile_release(struct profile *p);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A renderer: one file, one line RENDERER(name) in renderers.def. It sees views, never a store. */
+#ifndef WPROF_RENDER_RENDERER_H
+#define WPROF_RENDER_RENDERER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/profile.h"
+#include "model/quality.h"
+#include "model/session.h"
+
+struct render_input {
+    const struct profile *profile;
+    const struct meta *meta;       /* never NULL */
+    const struct quality *quality; /* never NULL */
+    const char *view;              /* "cpu" ... */
+    const char *title;             /* NULL: from meta */
+};
+
+struct renderer_ops {
+    const char *name;   /* "html" */
+    const char *suffix; /* ".html" */
+    const char *summary;
+    /* Appends the whole product to `out`. 0, or -1 with `e`. */
+    int (*render)(const struct render_input *in, struct buf *out, struct err *e);
+};
+
+extern const struct renderer_ops *const renderers[];
+extern const size_t nrenderers;
+
+#endif
