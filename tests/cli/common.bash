@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the command-line tests share. The runner sets WPROF (the program) and BUILD (the build folder).
+
+: "${BUILD:=$BATS_TEST_DIRNAME/../../build}"
+: "${WPROF:=$BUILD/wprof}"
+BUILD=$(cd "$BUILD" && pwd)
+WPROF=$(cd "$(dirname "$WPROF")" && pwd)/$(basename "$WPROF")
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+WORKLOADS=$BUILD/workloads
+export WPROF BUILD
+unset XDG_CONFIG_HOME # a developer's own settings stay out
+
+# Whether BPF recording works here: as root, and the kernel lets us. Asked once a test file.
+need_tier_a() {
+    [ "$(id -u)" = 0 ] || skip "needs root (BPF recording)"
+    [ -e /sys/kernel/btf/vmlinux ] || skip "needs kernel BTF"
+}
+
+need_command() {
+    command -v "$1" >/dev/null 2>&1 || skip "needs $1"
+}
+
+build_workloads() {
+    make -s -C "$ROOT/tests/workloads" O="$WORKLOADS"
+}
+
+# A python3 that imports the modules named, in $PYTHON; skips where none does.
+need_python() {
+    local p m=${*:-sys}
+    for p in /usr/bin/python3 python3; do
+        if "$p" -c "import ${m// /,}" >/dev/null 2>&1; then
+            PYTHON=$p
+            return
+        fi
+    done
+    skip "needs a python3 with ${m}"
+}
+
+# folded DIR: the session's on-CPU folded text.
+folded() {
+    "$WPROF" export --format folded "$1"
+}
+
+# share DIR REGEX [WITHIN]: of the samples whose stack matches WITHIN (all), the share whose stack matches REGEX.
+share() {
+    folded "$1" | awk -v re="$2" -v within="${3:-.}" '
+        { n = $NF; sub(/ [0-9]+$/, "") }
+        $0 ~ within { all += n; if ($0 ~ re) hit += n }
+        END { if (all) printf "%.4f\n", hit / all; else print "0" }'
+}
+
+# samples DIR [REGEX]: how many samples' stacks match.
+samples() {
+    folded "$1" | awk -v re="${2:-.}" '{ n = $NF; sub(/ [0-9]+$/, "") } $0 ~ re { s += n } END { print s + 0 }'
+}
+
+# quality DIR FIELD: a field of `show --json`.
+quality() {
+    "$WPROF" show --json "$1" | python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"
+}
+
+# holds EXPR: a numeric comparison, said when it fails.
+holds() {
+    awk "BEGIN { exit !($1) }" || { echo "does not hold: $1"; return 1; }
+}

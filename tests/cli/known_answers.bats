@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Programs whose profile is known beforehand (tests/workloads), recorded for real.
+load common
+
+setup_file() {
+    build_workloads
+}
+
+setup() {
+    need_tier_a
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# record NAME ARGS...: a session in ./s of the workload (or of a command by path).
+record() {
+    local prog=$1
+    shift
+    case $prog in
+    /*) ;;
+    *) prog=$WORKLOADS/$prog ;;
+    esac
+    rm -rf s
+    "$WPROF" record -q -F 499 -o s -- "$prog" "$@"
+}
+
+whole() {
+    holds "$(quality s unwound_share) >= 0.995"
+}
+
+@test "split: 70/30 within the binomial error, the right pairs only" {
+    for v in split split-fp; do
+        record $v 2
+        n=$(samples s)
+        [ "$n" -gt 500 ]
+        a=$(share s 'hot_a;leaf_a|hot_a$|hot_a;' )
+        # 4 standard errors of 0.7 in n samples, plus what main() itself takes
+        holds "($a - 0.7) ^ 2 < (4 * sqrt(0.21 / $n) + 0.005) ^ 2"
+        [ "$(samples s 'hot_a;leaf_b|hot_b;leaf_a')" = 0 ]
+        holds "$(share s 'main;hot_[ab]') > 0.99"
+        whole
+        holds "$(quality s unknown_share) == 0"
+    done
+}
+
+@test "recursion: 300 deep is whole, 2000 deep says it is truncated" {
+    for v in recurse recurse-fp; do
+        record $v 300 1
+        whole
+        deep=$(folded s | grep -o 'recurse;' | wc -l)
+        lines=$(folded s | grep -c 'bottom')
+        holds "$deep / $lines == 300"
+        record $v 2000 1
+        holds "$(share s '\[truncated\]' bottom) > 0.99"
+        holds "$(quality s truncated) > 100"
+    done
+}
+
+@test "stack realignment, variable-length arrays, a signal handler on the stack" {
+    for v in odd_frames odd_frames-fp; do
+        record $v drap 1
+        holds "$(share s 'main;realigned;leaf') > 0.99"
+        whole
+        record $v vla 1
+        holds "$(share s 'main;sorts_vla;.*qsort.*compare_slowly;leaf') > 0.98"
+        whole
+        record $v signal 1
+        holds "$(share s 'main;interrupted_work;.*handler;leaf' handler) > 0.99"
+        holds "$(samples s handler) > 50"
+        whole
+    done
+}
+
+@test "160 threads: each is seen, by its name" {
+    record threads 160 40
+    names=$(folded s | grep -oE '(^|;)worker-[0-9]+;' | sort -u | wc -l)
+    holds "$names >= 158"
+    holds "$(share s 'work') > 0.95"
+    whole
+}
+
+@test "a main thread that ends first" {
+    record threads 4 300 leave
+    holds "$(samples s 'worker-[0-3];.*work') > 300"
+    whole
+}
+
+@test "200 processes of 30 ms: at least 95 % of the samples are resolved" {
+    record fork_churn 200 30 exec
+    holds "$(samples s) > 1500"
+    holds "$(share s 'main;churn_work') >= 0.95"
+    record fork_churn 50 30
+    holds "$(share s 'main;churn_work') >= 0.95"
+}
+
+@test "a library deleted while it runs" {
+    cp "$WORKLOADS/plugin.so" gone.so
+    record gone_library ./gone.so 1000
+    holds "$(share s 'main;plugin_burn') > 0.97"
+    whole
+}
+
+@test "JIT code with a frame pointer, named by its perf map" {
+    record jit 1000
+    holds "$(share s 'main;jit_loop;burn_from_jit') > 0.97"
+    whole
+}
+
+@test "a pid namespace with a perf map under the inner pid" {
+    need_command unshare
+    record "$(command -v unshare)" -p -f --mount-proc "$WORKLOADS/jit" 1000
+    holds "$(share s 'main;jit_loop;burn_from_jit' burn_from_jit) > 0.97"
+    holds "$(samples s burn_from_jit) > 300"
+}
+
+@test "chroot in a mount namespace of its own" {
+    need_command unshare
+    mkdir -p jail/bin
+    cp "$WORKLOADS/split" jail/bin/jailed
+    for lib in $(ldd "$WORKLOADS/split" | grep -oE '/[^ ]+'); do
+        mkdir -p "jail$(dirname "$lib")"
+        cp -L "$lib" "jail$lib"
+    done
+    record "$(command -v unshare)" -m sh -c 'mount -t tmpfs none jail/mnt 2>/dev/null; exec chroot jail /bin/jailed 1'
+    holds "$(share s 'main;hot_a' jailed) > 0.6"
+    holds "$(share s 'main;hot_[ab]' jailed) > 0.97"
+}
+
+@test "a program full of Python's words is not taken for Python" {
+    record not_python 1
+    holds "$(share s 'main;plain_work') > 0.98"
+    [ "$(quality s python_samples)" = 0 ]
+    whole
+}
+
+@test "musl: a static program whose libc has no unwind tables" {
+    [ -x "$WORKLOADS/split-musl" ] || skip "needs musl-gcc (musl-tools)"
+    record split-musl 1
+    holds "$(share s 'main;hot_[ab]') > 0.97"
+}
+
+@test "Python -> C -> Python, in the right order" {
+    need_python ctypes
+    record "$PYTHON" "$ROOT/tests/workloads/order.py" 1.5 "$WORKLOADS/plugin.so"
+    holds "$(samples s) > 400"
+    holds "$(share s 'outer \(order.py\);.*plugin_call.*;callback \(order.py\);.*sorted.*;key_function \(order.py\);spin \(order.py\)' 'spin \(order') > 0.99"
+    whole
+}
+
+@test "a Python thread, a generator, a native thread without Python, a fork without exec" {
+    need_python ctypes
+    record "$PYTHON" "$ROOT/tests/workloads/py_threads.py" 2 "$WORKLOADS/plugin.so"
+    holds "$(samples s 'thread_function \(py_threads.py\);.*burn') > 200"
+    holds "$(samples s 'uses_generator \(py_threads.py\);.*numbers') > 200"
+    holds "$(samples s 'child \(py_threads.py\);.*burn') > 200"
+    holds "$(samples s 'method \(py_threads.py\);.*inner') > 200"
+    holds "$(share s 'py_threads.py' 'native_thread;plugin_burn') == 0"
+    holds "$(samples s 'native_thread;plugin_burn') > 200"
+    whole
+}
+
+@test "the training example: workers' slow_transform in one stack with the interpreter's frames" {
+    need_python torch
+    rm -rf s
+    "$WPROF" record -q -F 199 -o s -- "$PYTHON" "$ROOT/examples/train.py" --epochs 3
+    holds "$(samples s 'slow_transform') > 300"
+    holds "$(quality s unwound_share) >= 0.99"
+    holds "$(quality s python_share) >= 0.99"
+    holds "$(quality s unknown_share) <= 0.02"
+}
