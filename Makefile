@@ -8,9 +8,9 @@ BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 CFLAGS ?= -O2 -g
 WARN   := -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
 CPPFLAGS += -D_GNU_SOURCE -Isrc -Icmd -I. -I$(O)
-ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -MMD -MP $(if $(SAN),-fsanitize=address,undefined -fno-omit-frame-pointer)
+ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -MMD -MP $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer)
 LDLIBS := -lbpf -ldw -lelf -lzstd -lmd -linih -liberty -lm -ldl -lpthread
-LDFLAGS += $(if $(SAN),-fsanitize=address,undefined)
+LDFLAGS += $(if $(SAN),-fsanitize=address -fsanitize=undefined)
 
 SRC  := $(wildcard src/*/*.c)
 CMD  := $(wildcard cmd/*.c)
