@@ -1,24 +1,97 @@
 # SPDX-License-Identifier: Apache-2.0
-# Targets: all (the default), check, deps, demo, bench, lint, install, clean. O=DIR builds elsewhere than build/.
+# The targets: all (the default), demo, check, deps, lint, unit, fuzz, bench, install, clean; `make help` says more.
+#   O=DIR      build there and not in build/ (build-san/ with SAN=1)
+#   SAN=1      AddressSanitizer and UndefinedBehaviorSanitizer
+#   NO_PFM=1   leave libpfm4 out, even where it is installed
+#   TORCH=no   demo and check do without PyTorch
 
-O      ?= build
-CC     ?= cc
-CLANG  ?= clang
+VERSION := 0.1.0
+
+O       ?= $(if $(SAN),build-san,build)
+CC      ?= cc
+CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
-CFLAGS ?= -O2 -g
-WARN   := -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
+PREFIX  ?= /usr/local
+CFLAGS  ?= -O2 -g
+WARN    := -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wno-unused-parameter \
+           -Wno-missing-field-initializers
+SANITIZE = $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+comma   := ,
+hash    := \#
 CPPFLAGS += -D_GNU_SOURCE -Isrc -Icmd -I. -I$(O)
-ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -MMD -MP $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer)
-LDLIBS := -lbpf -ldw -lelf -lzstd -lmd -linih -liberty -lm -ldl -lpthread
-LDFLAGS += $(if $(SAN),-fsanitize=address -fsanitize=undefined)
+ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -MMD -MP $(SANITIZE)
+LDFLAGS += $(SANITIZE)
 
-SRC  := $(wildcard src/*/*.c)
+# Goals that work before anything is installed, or that call make again once it is.
+LATER := help deps demo check bench clean
+ifneq ($(filter-out $(LATER),$(or $(MAKECMDGOALS),all)),)
+include $(O)/features.mk
+endif
+
+LDLIBS := -lbpf -ldw -lelf -lzstd -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) -lm -ldl -lpthread
+
+# A library left out takes its one file with it; the other file of the pair then gives what is there without it.
+ABSENT := $(if $(HAVE_PFM),src/platform/pfm_none.c,src/platform/pfm.c)
+SRC  := $(filter-out $(ABSENT),$(wildcard src/*/*.c src/*/*/*.c))
 CMD  := $(wildcard cmd/*.c)
 LIB  := $(O)/libwprof.a
 BPFO := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.o,$(wildcard bpf/*.bpf.c))
 SKEL := $(if $(BPFO),$(O)/wprof.skel.h)
+UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+MAN  := $(patsubst man/%.md,$(O)/man/%,$(wildcard man/*.[1-8].md))
 
-all: $(O)/wprof
+all: $(O)/wprof man
+
+help:
+	@sed -n 's/^# //p' Makefile | sed -n '2,6p'
+
+# ---- what this machine has, and the flags: a change in either rebuilds what it touches ----
+
+# $(call probe,HEADER,LIBS): "1" where a program with HEADER links with LIBS.
+probe = $(shell printf '$(hash)include <stdio.h>\n$(hash)include <%s>\nint main(void) { return 0; }\n' '$(1)' | \
+	$(CC) $(CPPFLAGS) -x c - -o /dev/null $(LDFLAGS) $(2) 2>/dev/null && echo 1)
+# $(call need,HEADER,LIBS): complains where it is missing.
+need = $(if $(call probe,$(1),$(2)),,$(1) or its library is missing: run `make deps`.)
+pkg = $(shell pkg-config --modversion $(1) 2>/dev/null)
+
+FLAGS := $(CC) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(LDFLAGS) $(VERSION) NO_PFM=$(NO_PFM)
+$(O)/flags: force
+	@mkdir -p $(@D)
+	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
+
+$(O)/features.mk: Makefile $(O)/flags
+	@missing='$(strip $(call need,bpf/libbpf.h,-lbpf) $(call need,elfutils/libdw.h,-ldw) $(call need,gelf.h,-lelf) \
+		$(call need,zstd.h,-lzstd) $(call need,sha256.h,-lmd) $(call need,ini.h,-linih) \
+		$(call need,libiberty/demangle.h,-liberty))'; \
+	if [ -n "$$missing" ]; then echo "$$missing" >&2; exit 1; fi
+	@{ echo 'HAVE_PFM := $(if $(NO_PFM),,$(call probe,perfmon/pfmlib.h,-lpfm))'; } >$@.tmp
+	@mv $@.tmp $@
+
+# FEATURE(name, compiled in, version, what it gives): what `wprof version` shows.
+$(O)/features.def: $(O)/features.mk
+	@{ echo 'FEATURE("bpf", $(if $(BPFO),1,0), "libbpf $(call pkg,libbpf)", "recording in the kernel")'; \
+	echo 'FEATURE("dwarf", 1, "elfutils $(call pkg,libdw)", "unwind tables, symbols, lines, inlined functions")'; \
+	echo 'FEATURE("demangle", 1, "libiberty", "names of C++ and Rust")'; \
+	echo 'FEATURE("zstd", 1, "zstd $(call pkg,libzstd)", "compressed sessions")'; \
+	echo 'FEATURE("pfm", $(if $(HAVE_PFM),1,0), "$(if $(HAVE_PFM),libpfm4)", "hardware events by name")'; \
+	} >$@.tmp
+	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
+
+# ---- templates ----
+
+TEMPLATES := $(wildcard templates/*)
+TEMPLATE_NAMES := $(notdir $(TEMPLATES))
+TEMPLATE_DEF := $(foreach t,$(TEMPLATE_NAMES),TEMPLATE($(subst -,_,$(subst .,_,$(t))), "$(t)"))
+$(O)/templates.def: $(TEMPLATES) $(O)/flags
+	@printf '%s\n' $(foreach t,$(TEMPLATE_NAMES),'TEMPLATE($(subst -,_,$(subst .,_,$(t))), "$(t)")') '' >$@
+
+$(O)/src/base/templates.o: $(O)/templates.def
+$(O)/src/base/templates.o: CPPFLAGS += -DTEMPLATES_DIR='"templates"'
+$(O)/cmd/version.o: $(O)/features.def
+$(O)/cmd/version.o: CPPFLAGS += -DVERSION='"$(VERSION)"'
+
+# ---- the program ----
 
 $(O)/wprof: $(CMD:%.c=$(O)/%.o) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $(CMD:%.c=$(O)/%.o) $(LIB) $(LDLIBS)
@@ -26,7 +99,7 @@ $(O)/wprof: $(CMD:%.c=$(O)/%.o) $(LIB)
 $(LIB): $(SRC:%.c=$(O)/%.o)
 	rm -f $@ && $(AR) rcs $@ $^
 
-$(O)/%.o: %.c $(SKEL)
+$(O)/%.o: %.c $(SKEL) $(O)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
@@ -40,7 +113,17 @@ $(O)/wprof.bpf.o: $(BPFO)
 $(O)/wprof.skel.h: $(O)/wprof.bpf.o
 	$(BPFTOOL) gen skeleton $< name wprof_bpf > $@.tmp && mv $@.tmp $@
 
-UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+# ---- manual pages: Markdown, with the header line that cmark does not write ----
+
+CMARK := $(shell command -v cmark)
+man: $(if $(CMARK),$(MAN))
+$(O)/man/%: man/%.md Makefile
+	@mkdir -p $(@D)
+	@page='$(basename $(notdir $@))'; section='$(subst .,,$(suffix $@))'; \
+	{ printf '.TH "%s" "%s" "" "wprof $(VERSION)" "wprof"\n' "$$(echo $$page | tr a-z- A-Z-)" "$$section"; \
+	  sed '1{/^<!--/d}' $< | cmark -t man; } >$@.tmp && mv $@.tmp $@
+
+# ---- tests ----
 
 $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
@@ -52,6 +135,7 @@ unit: $(UNIT)
 clean:
 	rm -rf $(O)
 
--include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD))
-.PHONY: all unit clean
+-include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD)) $(UNIT:%=%.d)
+.PHONY: all help man unit clean force
 .SECONDARY:
+.DELETE_ON_ERROR:

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/opt.h"
+
+#include "base/config.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- values ---- */
+
+/* Is `text` one of "a|b|c"? */
+static int is_choice(const char *choices, const char *text)
+{
+    size_t n = strlen(text);
+
+    for (const char *p = choices;; p++) {
+        size_t len = strcspn(p, "|");
+
+        if (len == n && !memcmp(p, text, n))
+            return 1;
+        p += len;
+        if (!*p)
+            return 0;
+    }
+}
+
+static int store(const struct opt *o, const char *text, void *values, struct err *e)
+{
+    void *field = (char *)values + o->offset;
+    struct opt_list *list = field;
+
+    switch (o->type) {
+    case OPT_TYPE_FLAG:
+        *(int *)field = 1;
+        return 0;
+    case OPT_TYPE_CHOICE:
+        if (!is_choice(o->choices, text))
+            return err_set(e, "'%s' is none of %s", text, o->choices);
+        *(const char **)field = text;
+        return 0;
+    case OPT_TYPE_STRING:
+        *(const char **)field = text;
+        return 0;
+    case OPT_TYPE_UINT:
+        return units_parse_uint(text, field, e);
+    case OPT_TYPE_DURATION:
+        return units_parse_duration(text, field, e);
+    case OPT_TYPE_SIZE:
+        return units_parse_size(text, field, e);
+    case OPT_TYPE_LIST:
+        *vec_push(list) = text;
+        return 0;
+    }
+    return err_set(e, "option of unknown type");
+}
+
+static int store_default(const struct opt *o, const struct config *cfg, void *values, struct err *e)
+{
+    const char *text = o->value, *origin = "default";
+
+    if (o->setting && cfg) {
+        text = config_get(cfg, o->setting, &origin);
+        if (!text)
+            return err_set(e, "setting %s of --%s is missing in config.def", o->setting, o->name);
+    }
+    if (!text || !*text)
+        return 0;
+    if (store(o, text, values, e))
+        return err_wrap(e, "%s: --%s", origin, o->name);
+    return 0;
+}
+
+void opt_release(const struct opt *opts, size_t n, void *values)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (opts[i].type == OPT_TYPE_LIST) {
+            struct opt_list *list = (void *)((char *)values + opts[i].offset);
+
+            vec_release(list);
+        }
+    }
+}
+
+/* ---- parsing ---- */
+
+struct parse {
+    const struct opt *opts;
+    size_t nopts;
+    int argc, at; /* at: the next argument */
+    char **argv;
+    void *values;
+    struct err *e;
+};
+
+static int unknown_long(const struct parse *ps, const char *name, size_t n)
+{
+    VEC(const char *) names = {0};
+    char *word = mem_strndup(name, n);
+    const char *near;
+
+    for (size_t i = 0; i < ps->nopts; i++)
+        *vec_push(&names) = ps->opts[i].name;
+    near = opt_nearest(word, names.a, names.n);
+    if (near)
+        err_set(ps->e, "unknown option --%s, did you mean --%s?", word, near);
+    else
+        err_set(ps->e, "unknown option --%s", word);
+    vec_release(&names);
+    free(word);
+    return -1;
+}
+
+/* Takes the option's argument from behind "=" or the letter (inlined), or from the next word. */
+static int take(struct parse *ps, const struct opt *o, const char *inlined)
+{
+    const char *text = inlined;
+
+    if (o->type != OPT_TYPE_FLAG && !text) {
+        if (ps->at == ps->argc)
+            return err_set(ps->e, "--%s needs an argument %s", o->name, o->arg);
+        text = ps->argv[ps->at++];
+    }
+    if (store(o, text, ps->values, ps->e))
+        return err_wrap(ps->e, "--%s", o->name);
+    return 0;
+}
+
+static int parse_long(struct parse *ps, const char *name)
+{
+    size_t n = strcspn(name, "=");
+
+    for (size_t i = 0; i < ps->nopts; i++) {
+        const struct opt *o = &ps->opts[i];
+
+        if (strlen(o->name) != n || memcmp(o->name, name, n))
+            continue;
+        if (o->type == OPT_TYPE_FLAG && name[n])
+            return err_set(ps->e, "--%s takes no argument", o->name);
+        return take(ps, o, name[n] ? name + n + 1 : NULL);
+    }
+    return unknown_long(ps, name, n);
+}
+
+/* "-ab", "-F99", "-F 99". */
+static int parse_letters(struct parse *ps, const char *letters)
+{
+    for (const char *p = letters; *p; p++) {
+        const struct opt *o = NULL;
+
+        for (size_t i = 0; i < ps->nopts && !o; i++)
+            if (ps->opts[i].letter == *p)
+                o = &ps->opts[i];
+        if (!o)
+            return err_set(ps->e, "unknown option -%c", *p);
+        if (o->type != OPT_TYPE_FLAG)
+            return take(ps, o, p[1] ? p + 1 : NULL);
+        if (take(ps, o, NULL))
+            return -1;
+    }
+    return 0;
+}
+
+int opt_parse(const struct opt *opts, size_t n, int stop_at_operand, const struct config *cfg, int argc,
+              char **argv, void *values, struct err *e)
+{
+    struct parse ps = {opts, n, argc, 1, argv, values, e};
+    VEC(char *) operands = {0};
+    int rc = 0, first;
+
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = store_default(&opts[i], cfg, values, e);
+    while (!rc && ps.at < argc) {
+        char *arg = argv[ps.at];
+
+        if (arg[0] != '-' || !arg[1]) {
+            if (stop_at_operand)
+                break;
+            *vec_push(&operands) = arg;
+            ps.at++;
+            continue;
+        }
+        ps.at++;
+        if (!strcmp(arg, "--"))
+            break;
+        rc = arg[1] == '-' ? parse_long(&ps, arg + 2) : parse_letters(&ps, arg + 1);
+    }
+    first = ps.at - (int)operands.n; /* operands found so far move to just before the rest */
+    for (size_t i = 0; i < operands.n && !rc; i++)
+        argv[first + (int)i] = operands.a[i];
+    vec_release(&operands);
+    return rc ? -1 : first;
+}
+
+/* ---- nearest name ---- */
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    size_t m = a < b ? a : b;
+
+    return m < c ? m : c;
+}
+
+enum { WORD_MAX = 64 };
+
+/* Edits between a and b, a swap of neighbours being one (Damerau-Levenshtein, optimal string alignment). */
+static size_t distance(const char *a, const char *b)
+{
+    size_t na = strlen(a), nb = strlen(b);
+    size_t rows[3][WORD_MAX + 1];
+    size_t *before = rows[0], *prev = rows[1], *cur = rows[2];
+
+    if (na > WORD_MAX || nb > WORD_MAX)
+        return (size_t)-1;
+    for (size_t j = 0; j <= nb; j++)
+        prev[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t *oldest = before;
+
+        cur[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            cur[j] = min3(prev[j] + 1, cur[j - 1] + 1, prev[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                cur[j] = min3(cur[j], before[j - 2] + 1, cur[j]);
+        }
+        before = prev;
+        prev = cur;
+        cur = oldest;
+    }
+    return prev[nb];
+}
+
+const char *opt_nearest(const char *word, const char *const *candidates, size_t n)
+{
+    size_t best = strlen(word) / 3 + 1; /* found ones lie strictly below */
+    const char *near = NULL;
+
+    if (best < 2)
+        best = 2;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(word, candidates[i]);
+
+        if (d < best) {
+            best = d;
+            near = candidates[i];
+        }
+    }
+    return near;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+
+/* What the second byte may be; that is where overlong forms, surrogates and too large values show. */
+static int second_fits(const unsigned char *p)
+{
+    switch (p[0]) {
+    case 0xe0:
+        return p[1] >= 0xa0 && p[1] <= 0xbf;
+    case 0xed:
+        return p[1] >= 0x80 && p[1] <= 0x9f;
+    case 0xf0:
+        return p[1] >= 0x90 && p[1] <= 0xbf;
+    case 0xf4:
+        return p[1] >= 0x80 && p[1] <= 0x8f;
+    default:
+        return (p[1] & 0xc0) == 0x80;
+    }
+}
+
+size_t utf8_len(const void *text, size_t n)
+{
+    const unsigned char *p = text;
+    size_t len;
+
+    if (!n)
+        return 0;
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] < 0xc2 || p[0] > 0xf4)
+        return 0;
+    len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (n < len || !second_fits(p))
+        return 0;
+    for (size_t i = 2; i < len; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return len;
+}
+
+size_t utf8_put(char out[4], uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (c & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (c & 0x3f));
+    return 4;
+}

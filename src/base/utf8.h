@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WPROF_BASE_UTF8_H
+#define WPROF_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the UTF-8 character at p (1..4), 0 where there is none: overlong forms, surrogates, values above
+ * U+10FFFF and cut-off sequences are none (Unicode 15, table 3-7). */
+size_t utf8_len(const void *p, size_t n);
+
+/* Writes c (a scalar value) to out and returns how many bytes that took. */
+size_t utf8_put(char out[4], uint32_t c);
+
+#endif
