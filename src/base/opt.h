@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options declared once as data. Parsing, -h, defaults from the settings, the man page check and shell completion all
- * come from the same table:
+ * Options declared once as data. Parsing, -h, defaults from the settings, the man page check and shell
+ * completion all come from the same table:
  *
  *     struct record_opts { const char *output; uint64_t hz; struct opt_list pids; int all; };
  *     static const struct opt options[] = {
  *         OPT_STRING('o', "output", struct record_opts, output, "DIR", "the session's directory"),
- *         OPT_UINT('F', "frequency", struct record_opts, hz, "HZ", "99", "record.frequency", "samples per second and CPU"),
+ *         OPT_UINT('F', "frequency", struct record_opts, hz, "HZ", "99", "record.frequency", "samples per
+ * second and CPU"),
  *         ...
  *     };
  */
@@ -35,8 +36,8 @@ struct opt_list {
 };
 
 struct opt {
-    char letter;         /* 0: none */
-    const char *name;    /* without the dashes */
+    char letter;      /* 0: none */
+    const char *name; /* without the dashes */
     enum opt_type type;
     size_t offset;       /* of the field in the command's own struct */
     const char *arg;     /* the argument's name in the help, NULL for flags */
@@ -47,32 +48,51 @@ struct opt {
 };
 
 #define OPT_FLAG(letter, name, S, field, help)                                                               \
-    {letter, name, OPT_TYPE_FLAG, offsetof(S, field), NULL, NULL, NULL, NULL, help}
+    {                                                                                                        \
+        letter, name, OPT_TYPE_FLAG, offsetof(S, field), NULL, NULL, NULL, NULL, help                        \
+    }
 #define OPT_STRING(letter, name, S, field, arg, help)                                                        \
-    {letter, name, OPT_TYPE_STRING, offsetof(S, field), arg, NULL, NULL, NULL, help}
+    {                                                                                                        \
+        letter, name, OPT_TYPE_STRING, offsetof(S, field), arg, NULL, NULL, NULL, help                       \
+    }
 #define OPT_LIST(letter, name, S, field, arg, help)                                                          \
-    {letter, name, OPT_TYPE_LIST, offsetof(S, field), arg, NULL, NULL, NULL, help}
+    {                                                                                                        \
+        letter, name, OPT_TYPE_LIST, offsetof(S, field), arg, NULL, NULL, NULL, help                         \
+    }
 #define OPT_CHOICE(letter, name, S, field, arg, value, choices, help)                                        \
-    {letter, name, OPT_TYPE_CHOICE, offsetof(S, field), arg, value, NULL, choices, help}
+    {                                                                                                        \
+        letter, name, OPT_TYPE_CHOICE, offsetof(S, field), arg, value, NULL, choices, help                   \
+    }
 #define OPT_UINT(letter, name, S, field, arg, value, setting, help)                                          \
-    {letter, name, OPT_TYPE_UINT, offsetof(S, field), arg, value, setting, NULL, help}
+    {                                                                                                        \
+        letter, name, OPT_TYPE_UINT, offsetof(S, field), arg, value, setting, NULL, help                     \
+    }
 #define OPT_DURATION(letter, name, S, field, arg, value, setting, help)                                      \
-    {letter, name, OPT_TYPE_DURATION, offsetof(S, field), arg, value, setting, NULL, help}
+    {                                                                                                        \
+        letter, name, OPT_TYPE_DURATION, offsetof(S, field), arg, value, setting, NULL, help                 \
+    }
 #define OPT_SIZE(letter, name, S, field, arg, value, setting, help)                                          \
-    {letter, name, OPT_TYPE_SIZE, offsetof(S, field), arg, value, setting, NULL, help}
+    {                                                                                                        \
+        letter, name, OPT_TYPE_SIZE, offsetof(S, field), arg, value, setting, NULL, help                     \
+    }
 
 /*
- * Fills `values` (zeroed by the caller) with the defaults, then the settings, then argv[1..]. Options may stand among
- * the operands; `--` ends them; with stop_at_operand the first operand ends them too (record's command). Returns the
- * index of the first operand after moving operands to the end of argv (order kept), or -1 with `e` naming the option
- * and, for an unknown one, the nearest name.
+ * Fills `values` (zeroed by the caller) with the defaults, then the settings, then argv[1..]. Options may
+ * stand among the operands; `--` ends them; with stop_at_operand the first operand ends them too (record's
+ * command). Returns the index of the first operand after moving operands to the end of argv (order kept), or
+ * -1 with `e` naming the option and, for an unknown one, the nearest name.
  */
 struct config;
-int opt_parse(const struct opt *opts, size_t n, int stop_at_operand, const struct config *cfg, int argc, char **argv,
-              void *values, struct err *e);
+int opt_parse(const struct opt *opts, size_t n, int stop_at_operand, const struct config *cfg, int argc,
+              char **argv, void *values, struct err *e);
 void opt_release(const struct opt *opts, size_t n, void *values); /* frees the lists */
 
-/* The candidate nearest to `word` by Damerau-Levenshtein distance, NULL where none is near (distance > 1/3 of it). */
+/* The candidate nearest to `word` by Damerau-Levenshtein distance, NULL where none is near (distance > 1/3 of
+ * it). */
 const char *opt_nearest(const char *word, const char *const *candidates, size_t n);
+
+/* Edits between a and b, a swap of neighbours being one (Damerau-Levenshtein in its optimal string alignment
+ * form). Words of more than 64 bytes are infinitely far, SIZE_MAX. */
+size_t opt_distance(const char *a, const char *b);
 
 #endif
