@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * CPython's structures as the walkers see them, and what they give. For BPF and user space; include after the
+ * __u types are known. Offsets are those of CPython 3.8 to 3.14, 64-bit (its headers
+ * Include/cpython/pystate.h, Include/internal/pycore_{runtime,interp,frame,interpframe_structs,gil}.h,
+ * Include/cpython/{code,unicodeobject}.h); the table is src/unwind/py_layout.c. From 3.13 they are those that
+ * _PyRuntime itself states (_Py_DebugOffsets).
+ */
+#ifndef WPROF_BPF_PY_H
+#define WPROF_BPF_PY_H
+
+enum {
+    PY_MAX_DEPTH = 512,   /* Python frames a stack; deeper ends PY_FULL. A power of two */
+    PY_MAX_SEARCH = 4096, /* thread states looked at in one search */
+    PY_CHUNK = 256,       /* bytes of scratch for one read */
+    PY_TSTATE_READ = 192, /* of these, what is read of a thread state */
+    PY_CODE_READ = 144,   /* and of a code object, from layout.code_type on */
+    PY_NAME_MAX = 128,    /* bytes of a name that are copied at first sight */
+};
+
+/* How the start of a run (a C call of the eval loop) shows in the chain of frames. */
+enum py_entry {
+    PY_ENTRY_NONE,  /* 3.8, 3.9: nowhere; each frame is a run of its own */
+    PY_ENTRY_EVERY, /* 3.10: each frame is a run of its own and has its _PyCFrame */
+    PY_ENTRY_FLAG,  /* 3.11: frame.is_entry; runs and _PyCFrames go in parallel */
+    PY_ENTRY_SHIM,  /* 3.12 on: a frame of the eval loop's own lies in its C stack frame */
+};
+
+enum {
+    PY_LAYOUT_FRAME_IN_CFRAME = 1, /* the first frame is _PyCFrame's, not the thread state's (3.11, 3.12) */
+    PY_LAYOUT_LASTI = 2, /* frame_instr is an int index (to 3.10), else a pointer into the bytecode */
+    PY_LAYOUT_GIL_IN_RUNTIME =
+        4, /* gil is a struct in _PyRuntime (to 3.11), else a pointer in the interpreter */
+    PY_LAYOUT_FREE_THREADED = 8,
+};
+
+/* All offsets in bytes. 0 means "not in this version" for ts_cframe, ts_native_id, frame_tlbc, code_tlbc,
+ * code_qualname. */
+struct py_layout {
+    __u16 version;   /* 0x030b: 3.11 */
+    __u8 flags;      /* PY_LAYOUT_* */
+    __u8 entry;      /* enum py_entry */
+    __u8 shim_owner; /* PY_ENTRY_SHIM: owner values from here on are no Python frames */
+    __u8 lasti_unit; /* PY_LAYOUT_LASTI: bytes of bytecode to one unit of it */
+    __u8 str_shift;  /* where in PyASCIIObject.state the three bits of `kind` are; compact and ascii follow */
+    __u8 pad;
+    __u16 interp_head;                 /* in _PyRuntimeState: the newest interpreter */
+    __u16 interp_next, interp_threads; /* PyInterpreterState */
+    __u16 ts_prev, ts_next, ts_interp, ts_thread_id, ts_native_id;      /* PyThreadState */
+    __u16 ts_frame, ts_cframe;                                          /* the same: where frames begin */
+    __u16 cframe_frame, cframe_prev;                                    /* _PyCFrame, CFrame */
+    __u16 frame_base, frame_len;                                        /* the part that is read */
+    __u16 frame_back, frame_code, frame_instr, frame_owner, frame_tlbc; /* owner: is_entry in 3.11 */
+    __u16 code_type, code_firstline, code_filename, code_name, code_qualname,
+        code_linetable; /* PyCodeObject */
+    __u16 code_start;   /* co_code_adaptive; to 3.10 the bytecode is a bytes object at co_code, not needed */
+    __u16 code_tlbc;    /* free-threaded 3.14: each thread's copy of the bytecode */
+    __u16 bytes_size, bytes_data;                        /* PyBytesObject */
+    __u16 str_length, str_state, str_ascii, str_compact; /* sizes of the two compact headers */
+    __u16 gil, gil_locked, gil_holder, gil_size;         /* where, and struct _gil_runtime_state */
+};
+
+/* One process that runs CPython. `layout` is the index in the includer's table of layouts. */
+struct py_proc {
+    __u64 runtime;   /* address of _PyRuntime */
+    __u64 code_type; /* address of PyCode_Type, to tell code objects from anything else; 0: unknown, not
+                        checked */
+    __u32 layout;
+    __u32 generation; /* of the memory map: a new one after exec */
+};
+
+enum {
+    PY_FRAME_ENTRY = 1,       /* the outermost frame of its run */
+    PY_FRAME_LINE_UNSURE = 2, /* lasti is not known: use the first line */
+};
+
+/* One Python frame, innermost first in a stack. Code object identity: {generation, code, firstline, name}. */
+struct py_frame {
+    __u64 code; /* the code object's address */
+    __u64 addr; /* PY_FRAME_ENTRY: an address inside the native frame of the run's eval loop; 0: not known */
+    __u32 name; /* the name's address / 16, low 32 bits */
+    __u32 firstline;
+    __s32
+        lasti; /* bytes from the start of the bytecode to the instruction under way; < 0: before the first */
+    __u32 flags; /* PY_FRAME_* */
+};
+
+enum py_status {
+    PY_RUNNING,
+    PY_DONE,      /* all frames read, also when there are none */
+    PY_NO_THREAD, /* the thread has no Python thread state */
+    PY_READ,      /* memory could not be read: frames so far are good */
+    PY_FULL,      /* deeper than PY_MAX_DEPTH, or more thread states than PY_MAX_SEARCH */
+};
+
+/* What an includer keeps per thread between walks. Zeroed at first. */
+struct py_cache {
+    __u64 ts;   /* the thread's state, 0: none found last time */
+    __u64 head; /* the newest interpreter's newest thread state when none was found */
+};
+
+/* The state of one walk; too big for a BPF stack. */
+struct py_walk {
+    __u64 thread_id;       /* fsbase: what pthread_self() gives */
+    __u64 ts;              /* the thread state found, 0: none */
+    __u64 frame;           /* the next to read, 0: none left */
+    __u64 cframe;          /* of the run under way (3.10, 3.11) */
+    __u64 interp, next_ts; /* search: the interpreter, the next thread state of it */
+    __u64 idle_ts;         /* search: a match without frames, taken when no better one comes */
+    __u64 head;            /* the newest interpreter's newest thread state */
+    __u64 name, filename;  /* of the frame that the last step gave: addresses of str objects */
+    __u32 n;               /* frames given */
+    __u32 status;          /* enum py_status */
+    __u32 bad;             /* frames left out since they had no code object */
+    __u32 searched;        /* thread states looked at */
+    __u8 chunk[PY_CHUNK];
+};
+
+/* A name as copied at first sight: kind bytes a character, in the machine's order. */
+struct py_str {
+    __u32 length; /* characters in all */
+    __u8 kind;    /* 1, 2, 4; 0: could not be read */
+    __u8 n;       /* bytes that are in data, <= PY_NAME_MAX */
+    __u16 pad;
+    char data[PY_NAME_MAX];
+};
+
+_Static_assert(sizeof(struct py_frame) == 32, "crosses the ring");
+_Static_assert(sizeof(struct py_proc) == 24, "crosses a map");
+_Static_assert(sizeof(struct py_layout) == 82, "crosses a map");
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Walking CPython's frames, 3.8 to 3.14, from BPF, from another process or over a recording. The includer
+ * defines first static int walk_read(void *mem, __u64 addr, void *dst, __u32 size);    0, or not 0 when it
+ * can't be read and hands `mem` through. A whole walk: if (py_begin(mem, lay, proc, w, fsbase, cache)) while
+ * (py_find(mem, lay, proc, w))          at most PY_MAX_SEARCH times
+ *             ;
+ *     py_found(mem, lay, w, cache);
+ *     while (py_step(mem, lay, proc, w, frames))      at most 2 * PY_MAX_DEPTH times
+ *         ;
+ * Each call does a bounded amount of work, so the loops may be bpf_loop() or tail calls. frames[0..w->n) are
+ * the thread's Python frames, innermost first; w->status says how it ended (PY_RUNNING: the includer's loop
+ * ended early). Offsets into the scratch chunk are masked: a wrong layout gives wrong frames, never an access
+ * outside of it.
+ */
+#ifndef WPROF_BPF_WALK_PYTHON_H
+#define WPROF_BPF_WALK_PYTHON_H
+
+#include "bpf/py.h"
+
+#define PY_INLINE static inline __attribute__((always_inline, unused))
+
+PY_INLINE __u64 py_u64(const struct py_walk *w, __u32 off)
+{
+    return *(const __u64 *)(w->chunk + (off & (PY_CHUNK - 8)));
+}
+
+PY_INLINE __u32 py_u32(const struct py_walk *w, __u32 off)
+{
+    return *(const __u32 *)(w->chunk + (off & (PY_CHUNK - 4)));
+}
+
+PY_INLINE __u8 py_u8(const struct py_walk *w, __u32 off)
+{
+    return w->chunk[off & (PY_CHUNK - 1)];
+}
+
+PY_INLINE int py_ptr(void *mem, __u64 addr, __u64 *out)
+{
+    *out = 0;
+    return walk_read(mem, addr, out, sizeof(*out));
+}
+
+PY_INLINE int py_fail(struct py_walk *w)
+{
+    w->status = PY_READ;
+    w->frame = 0;
+    return 0;
+}
+
+/* The chunk holds thread state `ts`: where its frames begin. -1 when that can't be read. */
+PY_INLINE int py_first(void *mem, const struct py_layout *lay, struct py_walk *w, __u64 ts)
+{
+    w->ts = ts;
+    w->cframe = lay->ts_cframe ? py_u64(w, lay->ts_cframe) : 0;
+    if (!(lay->flags & PY_LAYOUT_FRAME_IN_CFRAME)) {
+        w->frame = py_u64(w, lay->ts_frame);
+        return 0;
+    }
+    w->frame = 0;
+    if (!w->cframe) /* being set up or torn down */
+        return 0;
+    return py_ptr(mem, w->cframe + lay->cframe_frame, &w->frame) ? -1 : 0;
+}
+
+/*
+ * Is the cached thread state still one of this thread's, and the one that runs now? Freed ones keep their
+ * thread_id, so it must also be linked in; where there are several interpreters, only one of the newest with
+ * frames can be trusted.
+ */
+PY_INLINE int py_cached(void *mem, const struct py_layout *lay, struct py_walk *w, __u64 ts)
+{
+    __u64 prev, link;
+
+    if (walk_read(mem, ts, w->chunk, PY_TSTATE_READ) || py_u64(w, lay->ts_thread_id) != w->thread_id ||
+        py_u64(w, lay->ts_interp) != w->interp)
+        return 0;
+    prev = py_u64(w, lay->ts_prev);
+    link = w->head;
+    if (prev && py_ptr(mem, prev + lay->ts_next, &link))
+        return 0;
+    if (link != ts || py_first(mem, lay, w, ts))
+        return 0;
+    return 1;
+}
+
+/* Starts a walk. Returns 1 when the thread state must be searched for: call py_find(). */
+PY_INLINE int py_begin(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
+                       __u64 thread_id, const struct py_cache *cache)
+{
+    w->thread_id = thread_id;
+    w->ts = w->frame = w->cframe = w->next_ts = w->idle_ts = w->head = w->name = w->filename = 0;
+    w->n = w->bad = w->searched = 0;
+    w->status = PY_RUNNING;
+    if (py_ptr(mem, proc->runtime + lay->interp_head, &w->interp))
+        return py_fail(w);
+    if (!w->interp) /* not initialised yet, or finalised */
+        return 0;
+    if (py_ptr(mem, w->interp + lay->interp_threads, &w->head))
+        return py_fail(w);
+    w->next_ts = w->head;
+    if (!cache)
+        return 1;
+    if (!cache->ts)
+        return w->head != cache->head || !w->head;
+    if (!py_cached(mem, lay, w, cache->ts))
+        w->ts = 0;
+    return !w->ts || !w->frame;
+}
+
+/*
+ * Looks at one thread state of the search. 1: go on. Interpreters come newest first, and the first that has
+ * frames is taken: a thread that runs code of a subinterpreter has a state with frames in its main one as
+ * well.
+ */
+PY_INLINE int py_find(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w)
+{
+    __u64 ts = w->next_ts;
+
+    if (!ts) {
+        if (!w->interp || py_ptr(mem, w->interp + lay->interp_next, &w->interp) || !w->interp)
+            return 0;
+        if (py_ptr(mem, w->interp + lay->interp_threads, &w->next_ts))
+            return py_fail(w);
+        return 1;
+    }
+    if (w->searched >= PY_MAX_SEARCH) {
+        w->status = PY_FULL;
+        return 0;
+    }
+    w->searched++;
+    if (walk_read(mem, ts, w->chunk, PY_TSTATE_READ))
+        return py_fail(w);
+    w->next_ts = py_u64(w, lay->ts_next);
+    if (py_u64(w, lay->ts_thread_id) != w->thread_id)
+        return 1;
+    if (py_first(mem, lay, w, ts))
+        return py_fail(w);
+    if (w->frame)
+        return 0;
+    w->idle_ts = ts;
+    w->ts = 0;
+    return 1;
+}
+
+/* Ends the search: settles which thread state it is, and remembers it. */
+PY_INLINE void py_found(const struct py_layout *lay, struct py_walk *w, struct py_cache *cache)
+{
+    if (!w->ts)
+        w->ts = w->idle_ts;
+    if (!w->ts && w->status == PY_RUNNING)
+        w->status = PY_NO_THREAD;
+    if (cache && w->status != PY_READ && w->status != PY_FULL) {
+        cache->ts = w->ts;
+        cache->head = w->head;
+    }
+}
+
+/* Bytes into the bytecode. The chunk holds the code object; instr and index are the frame's. */
+PY_INLINE void py_lasti(void *mem, const struct py_layout *lay, struct py_walk *w, struct py_frame *f,
+                        __u64 instr, __u32 index)
+{
+    __u64 start = f->code + lay->code_start;
+
+    if (lay->code_tlbc) {
+        /* Free-threaded 3.14: {Py_ssize_t size; char *entries[size]} of bytecode copies, by the thread's
+         * index. */
+        __u64 copies = 0;
+
+        start = 0;
+        if (!py_ptr(mem, f->code + lay->code_tlbc, &copies) && copies && index < (1u << 20))
+            py_ptr(mem, copies + 8 + 8 * (__u64)index, &start);
+    }
+    if (!start || instr + 2 < start || instr - start >= (1u << 30)) {
+        if (instr + 2 == start || instr == start)
+            f->lasti = -2;
+        else
+            f->flags |= PY_FRAME_LINE_UNSURE;
+        return;
+    }
+    f->lasti = (__s32)(instr - start);
+}
+
+/* Reads one frame. 1: go on. */
+PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
+                      struct py_frame *frames)
+{
+    __u64 code, instr, addr = 0;
+    __u32 n, len = lay->frame_len, index = 0;
+    __u8 owner;
+    struct py_frame *f;
+
+    if (!w->frame) {
+        if (w->status == PY_RUNNING)
+            w->status = PY_DONE;
+        return 0;
+    }
+    if (len > PY_CHUNK / 2)
+        len = PY_CHUNK / 2;
+    if (walk_read(mem, w->frame + lay->frame_base, w->chunk, len))
+        return py_fail(w);
+
+    code = py_u64(w, lay->frame_code - lay->frame_base) & ~7ull; /* 3.14 keeps tags in the low bits */
+    owner = py_u8(w, lay->frame_owner - lay->frame_base);
+    n = w->n;
+    if (lay->entry == PY_ENTRY_SHIM && owner >= lay->shim_owner) {
+        if (n) {
+            f = &frames[(n - 1) & (PY_MAX_DEPTH - 1)];
+            if (!(f->flags & PY_FRAME_ENTRY)) {
+                f->flags |= PY_FRAME_ENTRY;
+                f->addr = w->frame;
+            }
+        }
+        w->frame = py_u64(w, lay->frame_back - lay->frame_base);
+        return 1;
+    }
+    if (n >= PY_MAX_DEPTH) {
+        w->status = PY_FULL;
+        return 0;
+    }
+    f = &frames[n & (PY_MAX_DEPTH - 1)];
+    f->flags = 0;
+    if (lay->flags & PY_LAYOUT_LASTI)
+        instr = py_u32(w, lay->frame_instr - lay->frame_base);
+    else
+        instr = py_u64(w, lay->frame_instr - lay->frame_base);
+    if (lay->frame_tlbc)
+        index = py_u32(w, lay->frame_tlbc - lay->frame_base);
+    w->frame = py_u64(w, lay->frame_back - lay->frame_base);
+
+    if (lay->entry == PY_ENTRY_NONE || lay->entry == PY_ENTRY_EVERY ||
+        (lay->entry == PY_ENTRY_FLAG && owner)) {
+        f->flags = PY_FRAME_ENTRY;
+        addr = w->cframe;
+        if (addr && py_ptr(mem, addr + lay->cframe_prev, &w->cframe))
+            w->cframe = 0;
+    }
+    if (walk_read(mem, code + lay->code_type, w->chunk, PY_CODE_READ) ||
+        (proc->code_type && py_u64(w, 0) != proc->code_type)) {
+        w->bad++; /* 3.13 on: None while a frame is being set up */
+        return 1;
+    }
+    f->code = code;
+    f->addr = addr;
+    f->firstline = py_u32(w, lay->code_firstline - lay->code_type);
+    w->name = py_u64(w, lay->code_name - lay->code_type);
+    w->filename = py_u64(w, lay->code_filename - lay->code_type);
+    if (lay->code_qualname)
+        w->name = py_u64(w, lay->code_qualname - lay->code_type);
+    f->name = (__u32)(w->name >> 4);
+    if (lay->flags & PY_LAYOUT_LASTI)
+        f->lasti = (__s32)instr * lay->lasti_unit;
+    else
+        py_lasti(mem, lay, w, f, instr, index);
+    w->n = n + 1;
+    return 1;
+}
+
+/*
+ * Copies at most PY_NAME_MAX bytes of the str object at addr (w->name, w->filename) for the reader to decode;
+ * the object may be gone by the time that user space looks.
+ */
+PY_INLINE void py_copy_str(void *mem, const struct py_layout *lay, struct py_walk *w, __u64 addr,
+                           struct py_str *s)
+{
+    __u32 state, data, n;
+
+    s->length = 0;
+    s->kind = s->n = 0;
+    s->pad = 0;
+    if (!addr || walk_read(mem, addr, w->chunk, 56))
+        return;
+    s->length = py_u32(w, lay->str_length);
+    state = py_u32(w, lay->str_state) >> (lay->str_shift & 31); /* { kind:3; compact:1; ascii:1; ... } */
+    if (!(state & 8))                                           /* not compact: no code object's name is */
+        return;
+    data = state & 16 ? lay->str_ascii : lay->str_compact;
+    n = s->length > PY_NAME_MAX ? PY_NAME_MAX : s->length;
+    n *= state & 7;
+    if (n > PY_NAME_MAX)
+        n = PY_NAME_MAX;
+    if (walk_read(mem, addr + data, s->data, n))
+        return;
+    s->kind = state & 7;
+    s->n = n;
+}
+
+#endif
