@@ -54,6 +54,11 @@ void meta_write(const struct meta *m, const struct store *s, struct buf *out);
 
 struct session_writer;
 
+/* A fresh session_id for this instant, "20260716-153012-abc123" (local time, random), and the default directory made
+ * of it: "wprof-<workload>-<id>", the workload's basename with all but [A-Za-z0-9._-] replaced; owned by the caller. */
+void session_new_id(char id[24], double realtime_s);
+char *session_default_dir(const char *workload, const char *id);
+
 struct session_create {
     const char *dir;      /* made with mode 0700 */
     int force;            /* replace an existing wprof session, and nothing else */
@@ -80,7 +85,12 @@ int session_write_meta(struct session_writer *w, const struct meta *m, struct er
 int session_add_artifact(struct session_writer *w, struct meta *m, const char *kind, const char *path, const void *p,
                          size_t n, struct err *e);
 
-/* Last flush, end block, sums of events.wlog, meta.json with state "sealed". */
+/* Reads all events written so far back into the store, for what is derived at the end (fold_store). Flush first. After it
+ * only session_add_artifact, session_write_meta and session_seal may follow. */
+int session_reload(struct session_writer *w, struct err *e);
+
+/* Last flush, the log rewritten smaller where it came in many pieces, end block, sum of events.wlog, meta.json with
+ * state "sealed". */
 int session_seal(struct session_writer *w, struct meta *m, struct err *e);
 void session_writer_free(struct session_writer *w);
 
