@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The targets: all (the default), demo, check, deps, lint, unit, fuzz, bench, install, clean; `make help` says more.
+# The targets: all (the default), demo, check, deps, unit, lint, cli, browser, fuzz, bench, install, clean.
 #   O=DIR      build there and not in build/ (build-san/ with SAN=1)
 #   SAN=1      AddressSanitizer and UndefinedBehaviorSanitizer
 #   NO_PFM=1   leave libpfm4 out, even where it is installed
@@ -10,7 +10,8 @@ VERSION := 0.1.0
 O       ?= $(if $(SAN),build-san,build)
 CC      ?= cc
 CLANG   ?= clang
-BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+# Ubuntu's bpftool is a script that looks for one of the running kernel; any will do.
+BPFTOOL ?= $(firstword $(lastword $(wildcard /usr/lib/linux-tools*/*/bpftool)) $(wildcard /usr/sbin/bpftool) bpftool)
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wno-unused-parameter \
@@ -23,7 +24,7 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -MMD -MP $(SANITIZE)
 LDFLAGS += $(SANITIZE)
 
 # Goals that work before anything is installed, or that call make again once it is.
-LATER := help deps demo check bench clean
+LATER := help deps deps-check demo check bench fuzz clean
 ifneq ($(filter-out $(LATER),$(or $(MAKECMDGOALS),all)),)
 include $(O)/features.mk
 endif
@@ -44,7 +45,7 @@ MAN  := $(patsubst man/%.md,$(O)/man/%,$(wildcard man/*.[1-8].md))
 all: $(O)/wprof man
 
 help:
-	@sed -n 's/^# //p' Makefile | sed -n '2,6p'
+	@sed -n '/^# The targets/,/^$$/s/^# //p' Makefile
 
 # ---- what this machine has, and the flags: a change in either rebuilds what it touches ----
 
@@ -129,13 +130,80 @@ $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS) -lcmocka
 
+# The corpus through each fuzz target, without a fuzzer: `make fuzz` looks for new input.
+$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
+
+unit-programs: $(UNIT)
+replay-programs: $(FUZZ:%=$(O)/tests/fuzz/%)
+
+# $(call tests,SUITES): builds what they need, runs them.
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+RUN_ENV = BUILD='$(abspath $(O))' SAN_BUILD='$(abspath $(SAN_O))'
+SAN_O := $(if $(SAN),$(O),$(O)-san)
+
+check: deps-check
+	@$(MAKE) $(JOBS) --no-print-directory all unit-programs
+	@$(MAKE) $(JOBS) --no-print-directory SAN=1 O=$(SAN_O) unit-programs replay-programs
+	@$(RUN_ENV) tests/run
+
 unit: $(UNIT)
-	@for t in $(UNIT); do CMOCKA_MESSAGE_OUTPUT=TAP $$t || exit 1; done
+	@$(RUN_ENV) tests/run unit
+lint: all
+	@$(RUN_ENV) tests/run lint
+cli: all
+	@$(RUN_ENV) tests/run cli
+browser: all
+	@$(RUN_ENV) tests/run browser
+
+bench: deps
+	@$(MAKE) $(JOBS) --no-print-directory all
+	@for b in tests/bench/*.sh; do BUILD='$(abspath $(O))' bash $$b || exit 1; done
+
+# libFuzzer on every target, or on TARGET=json, SECONDS_EACH seconds each; findings and new corpus under the build folder.
+SECONDS_EACH ?= 60
+fuzz:
+	@$(MAKE) $(JOBS) --no-print-directory CC=$(CLANG) O=$(O)-fuzz \
+		SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer' fuzz-run
+
+fuzz-run: $(LIB)
+	@set -e; for t in $(if $(TARGET),fuzz_$(TARGET),$(FUZZ)); do \
+		$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fsanitize=fuzzer -o $(O)/$$t tests/fuzz/$$t.c $(LIB) $(LDLIBS); \
+		mkdir -p $(O)/corpus/$$t; \
+		$(O)/$$t -max_total_time=$(SECONDS_EACH) -timeout=10 -artifact_prefix=$(O)/$$t- $(O)/corpus/$$t \
+			tests/fuzz/corpus/$${t#fuzz_}; \
+	done
+
+# ---- from nothing ----
+
+deps:
+	@tests/deps build
+deps-check:
+	@tests/deps build test $(if $(filter no,$(TORCH)),,torch)
+demo:
+	@tests/deps build $(if $(filter no,$(TORCH)),,torch)
+	@$(MAKE) $(JOBS) --no-print-directory all
+	@WPROF='$(abspath $(O))/wprof' OUT='$(O)/demo' examples/demo.sh
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d \
+		$(DESTDIR)$(PREFIX)/share/doc/wprof/examples
+	install -m 755 $(O)/wprof $(DESTDIR)$(PREFIX)/bin/wprof
+	install -m 644 completions/wprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wprof
+	install -m 644 completions/_wprof $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_wprof
+	install -m 644 completions/wprof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/wprof.fish
+	install -m 644 README.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/wprof/
+	install -m 644 $(wildcard examples/*.py) $(DESTDIR)$(PREFIX)/share/doc/wprof/examples/
+	@for p in $(if $(CMARK),$(MAN)); do d=$(DESTDIR)$(PREFIX)/share/man/man$${p##*.}; \
+		install -d $$d && install -m 644 $$p $$d/ || exit 1; done
 
 clean:
-	rm -rf $(O)
+	rm -rf $(O) $(O)-san $(O)-fuzz
 
 -include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD)) $(UNIT:%=%.d)
-.PHONY: all help man unit clean force
+.PHONY: all help man unit lint cli browser unit-programs replay-programs check bench fuzz fuzz-run deps deps-check demo \
+        install clean force
 .SECONDARY:
 .DELETE_ON_ERROR:

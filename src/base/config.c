@@ -184,6 +184,10 @@ static int load_file(struct config *c, const char *path, int must_exist, struct 
         return err_wrap(e, "settings");
     }
     f.text = buf_str(&text);
+    if (strlen(f.text) != text.len) {
+        buf_release(&text);
+        return err_set(e, "%s: not a text file", path);
+    }
     line = ini_parse_stream(next_line, &f, on_pair, &f);
     if (f.failed)
         rc = -1;
