@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/cost.h"
+
+#include "record/targets.h"
+
+#include <time.h>
+
+static uint64_t own_cpu(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t sum_of(const pid_t *pids, size_t n)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += targets_cpu_ns(pids[i]);
+    return sum;
+}
+
+static uint64_t timeval_ns(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+void cost_begin(struct cost *c, const struct store *s, const pid_t *pids, size_t n)
+{
+    c->own_start = own_cpu();
+    c->tables_start = store_counter(s, "own.tables_ns", 0);
+    c->target_start = sum_of(pids, n);
+    c->running = 1;
+}
+
+void cost_end(struct cost *c)
+{
+    c->own = less(own_cpu(), c->own_start);
+}
+
+void cost_report(struct cost *c, struct store *s, const pid_t *pids, size_t n, const struct rusage *ended)
+{
+    uint64_t tables = less(store_counter(s, "own.tables_ns", 0), c->tables_start);
+    uint64_t target = store_counter(s, "target.cpu_ns", 0), seen;
+    struct rusage own;
+
+    if (!c->running)
+        return;
+    c->running = 0;
+    store_set_counter(s, "own.cpu_ns", less(c->own, tables));
+    seen = ended ? timeval_ns(ended->ru_utime) + timeval_ns(ended->ru_stime) : sum_of(pids, n);
+    seen = less(seen, c->target_start);
+    if (seen > target)
+        target = seen;
+    if (target)
+        store_set_counter(s, "target.cpu_ns", target);
+    if (!getrusage(RUSAGE_SELF, &own))
+        store_set_counter(s, "own.rss_max", (uint64_t)own.ru_maxrss * 1024u);
+}

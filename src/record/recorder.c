@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/recorder.h"
+
+#include "base/log.h"
+#include "platform/spawn.h"
+#include "record/about.h"
+#include "record/collectors.h"
+#include "record/cost.h"
+#include "record/live.h"
+#include "record/signals.h"
+#include "record/targets.h"
+#include "record/workload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND      1000000000ull
+#define FLUSH_EVERY SECOND
+#define POLL_EVERY  (SECOND / 10) /* collectors without a descriptor, targets without a pidfd */
+
+/* epoll data above every collector's index */
+enum { WATCH_SIGNALS = 1 << 20, WATCH_TARGET };
+
+/* The launched command. */
+struct child {
+    struct spawn spawn;
+    int launched, ended;
+    int status;
+    struct rusage usage;
+};
+
+struct recorder {
+    const struct recorder_opts *o;
+    struct identity who;
+    struct signals signals;
+    struct child command;
+    struct targets targets;
+    struct store store;
+    struct meta meta;
+    struct record_ctx ctx;
+    struct collectors collectors;
+    struct sink sink;
+    struct cost cost;
+    struct live live;
+    int epoll;
+    int polled;             /* something has to be looked at by time */
+    uint64_t begin;         /* recording began: CLOCK_MONOTONIC ns */
+    const char *end_reason; /* NULL: goes on */
+};
+
+static uint64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the command ---- */
+
+static int reap(struct child *c)
+{
+    if (!c->launched || c->ended)
+        return 0;
+    if (wait4(c->spawn.pid, &c->status, WNOHANG, &c->usage) != c->spawn.pid)
+        return 0;
+    c->ended = 1;
+    return 1;
+}
+
+static int exit_code_of(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Takes what is pending. 1 when the recording is to end. */
+static int handle_signals(struct recorder *r)
+{
+    int signo, end = 0;
+    enum signal_kind kind;
+
+    while ((kind = signals_next(&r->signals, &signo)) != SIGNAL_NONE) {
+        int running = r->command.launched && !r->command.ended;
+
+        if (kind == SIGNAL_CHILD)
+            reap(&r->command);
+        else if (kind == SIGNAL_FORWARD && running)
+            kill(r->command.spawn.pid, signo);
+        else if (kind == SIGNAL_INTERRUPT || !running)
+            end = 1;
+    }
+    return end;
+}
+
+/* ---- getting ready ---- */
+
+static int prepare_command(struct recorder *r, struct err *e)
+{
+    struct spawn_how how = {r->o->argv, &r->who, &r->signals.before};
+    char **env;
+
+    if (spawn_behind_gate(&r->command.spawn, &how, e))
+        return -1;
+    r->command.launched = 1;
+    *vec_push(&r->ctx.targets) = r->command.spawn.pid;
+    r->meta.pid = r->command.spawn.pid;
+    env = spawn_env(&r->who);
+    about_fill(&r->meta, r->o->argv, env, NULL, r->who.user);
+    spawn_free_env(env);
+    return 0;
+}
+
+static int prepare_targets(struct recorder *r, struct err *e)
+{
+    char **argv, **env;
+
+    if (targets_take(&r->targets, r->o->pids, r->o->npids, e))
+        return -1;
+    for (size_t i = 0; i < r->targets.list.n; i++)
+        *vec_push(&r->ctx.targets) = r->targets.list.a[i].pid;
+    r->meta.pid = r->ctx.targets.a[0];
+    argv = targets_argv(r->ctx.targets.a[0]);
+    env = targets_env(r->ctx.targets.a[0]);
+    about_fill(&r->meta, argv, env, NULL, r->who.user);
+    targets_free_argv(argv);
+    targets_free_argv(env);
+    return 0;
+}
+
+static int prepare(struct recorder *r, struct err *e)
+{
+    static char *const none[] = {NULL};
+
+    r->ctx.store = &r->store;
+    r->ctx.meta = &r->meta;
+    r->ctx.event = r->o->event;
+    r->ctx.frequency = r->o->frequency;
+    r->ctx.tier = r->o->tier;
+    r->ctx.whole_machine = r->o->whole_machine;
+    r->ctx.launched = r->o->argv != NULL;
+    r->ctx.now = now;
+    if (collectors_choose(&r->collectors, r->o->collectors, r->o->ncollectors, r->o->collect, r->o->without,
+                          e) ||
+        identity_of_caller(&r->who, e) || signals_take(&r->signals, e))
+        return -1;
+    r->meta.frequency = r->o->frequency;
+    if (r->o->argv)
+        return prepare_command(r, e);
+    if (r->o->npids)
+        return prepare_targets(r, e);
+    about_fill(&r->meta, none, none, "machine", r->who.user);
+    return 0;
+}
+
+static int open_session(struct recorder *r, struct err *e)
+{
+    char *dir = r->o->dir ? mem_strdup(r->o->dir) : workload_dir(r->meta.workload, r->meta.session_id);
+    struct session_create how = {.dir = dir,
+                                 .force = r->o->force,
+                                 .uid = r->who.switched ? r->who.uid : (uid_t)-1,
+                                 .gid = r->who.switched ? r->who.gid : (gid_t)-1,
+                                 .max_size = r->o->max_size};
+    int rc = sink_open(&r->sink, &how, &r->store, &r->meta, e);
+
+    free(dir);
+    return rc;
+}
+
+static int watch(struct recorder *r, int fd, uint64_t what, struct err *e)
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
+
+    return epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) ? err_sys(e, errno, "epoll") : 0;
+}
+
+static int watch_all(struct recorder *r, struct err *e)
+{
+    r->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (r->epoll < 0)
+        return err_sys(e, errno, "epoll");
+    if (watch(r, r->signals.fd, WATCH_SIGNALS, e))
+        return -1;
+    for (size_t i = 0; i < r->targets.list.n; i++) {
+        if (r->targets.list.a[i].fd < 0)
+            r->polled = 1;
+        else if (watch(r, r->targets.list.a[i].fd, WATCH_TARGET, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* Everything that may fail before the command runs. -1: it is not to be started. */
+static int get_ready(struct recorder *r, struct err *e)
+{
+    struct err why = {0};
+    int have;
+
+    if (prepare(r, e) || watch_all(r, e))
+        return -1;
+    have = collectors_open(&r->collectors, &r->ctx, &why) > 0;
+    collectors_describe(&r->collectors, &r->meta);
+    about_kinds(&r->meta);
+    if (have)
+        have = !open_session(r, &why);
+    if (have)
+        return 0;
+    if (!r->o->argv || !r->o->keep_going) {
+        *e = why;
+        return r->o->argv ? err_wrap(e, "%s was not started", r->o->argv[0]) : -1;
+    }
+    log_warn("%s", why.msg);
+    log_warn("%s runs unrecorded (--keep-going)", r->o->argv[0]);
+    r->end_reason = "not recorded";
+    return 0;
+}
+
+/* ---- recording ---- */
+
+/* Collectors count from here. */
+static int begin(struct recorder *r, struct err *e)
+{
+    if (!collectors_start(&r->collectors, e))
+        return -1;
+    if (collectors_watch(&r->collectors, r->epoll, NULL))
+        r->polled = 1; /* also when a descriptor could not be watched */
+    collectors_counters(&r->collectors);
+    r->begin = r->ctx.start_mono = now();
+    about_start(&r->meta, r->begin);
+    cost_begin(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n);
+    return 0;
+}
+
+static void flush(struct recorder *r)
+{
+    struct err e = {0};
+
+    collectors_counters(&r->collectors);
+    switch (sink_flush(&r->sink, &e)) {
+    case SINK_OK:
+        return;
+    case SINK_FULL:
+        r->end_reason = "max-size";
+        return;
+    case SINK_NO_SPACE:
+        r->end_reason = "disk full";
+        break;
+    case SINK_FAILED:
+        r->end_reason = "write failed";
+        break;
+    }
+    live_clear(&r->live);
+    log_error("%s: recording ends here; what was written before stays readable%s", e.msg,
+              r->command.launched && !r->command.ended ? ", and the command goes on" : "");
+    about_note(&r->meta, "recording ended early: %s", e.msg);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Until `until` or something happened: an error is left for the next round, that is what epoll_wait is for.
+ */
+static void wait_for_events(struct recorder *r, uint64_t until)
+{
+    struct epoll_event ev[16];
+    uint64_t t = now();
+    int ms = until <= t ? 0 : (int)earlier((until - t + 999999) / 1000000, 3600000), n;
+
+    n = epoll_wait(r->epoll, ev, ARRAY_SIZE(ev), ms);
+    for (int i = 0; i < n; i++) {
+        if (ev[i].data.u64 == WATCH_SIGNALS) {
+            if (handle_signals(r) && !r->end_reason)
+                r->end_reason = "interrupted";
+        } else if (ev[i].data.u64 == WATCH_TARGET) {
+            if (!targets_alive(&r->targets) && !r->end_reason)
+                r->end_reason = "targets ended";
+        } else {
+            collectors_poll(&r->collectors, (size_t)ev[i].data.u64);
+        }
+    }
+    if (r->command.ended && !r->end_reason)
+        r->end_reason = "command ended";
+}
+
+/* --delay: the command runs, the collectors are ready and do not count yet. */
+static void wait_for_delay(struct recorder *r)
+{
+    struct err e = {0};
+    uint64_t until = now() + r->o->delay;
+
+    while (!r->end_reason && now() < until)
+        wait_for_events(r, until);
+    if (r->end_reason) {
+        about_note(&r->meta, "it ended before --delay was over: nothing was recorded");
+        log_warn("it ended before --delay was over: nothing was recorded");
+    } else if (begin(r, &e)) {
+        r->end_reason = "nothing to record with";
+        log_error("%s", e.msg);
+    }
+}
+
+static void record(struct recorder *r)
+{
+    uint64_t end = r->o->duration ? r->begin + r->o->duration : UINT64_MAX, next = r->begin + FLUSH_EVERY;
+
+    while (!r->end_reason) {
+        uint64_t t = now();
+
+        wait_for_events(r, earlier(earlier(end, next), r->polled ? t + POLL_EVERY : UINT64_MAX));
+        t = now();
+        if (r->polled) {
+            collectors_poll_all(&r->collectors);
+            if (r->targets.list.n && !targets_alive(&r->targets) && !r->end_reason)
+                r->end_reason = "targets ended";
+        }
+        if (!collectors_running(&r->collectors) && !r->end_reason)
+            r->end_reason = "collectors failed";
+        if (t >= end && !r->end_reason)
+            r->end_reason = "duration";
+        if (t < next || r->end_reason)
+            continue;
+        collectors_poll_all(&r->collectors);
+        flush(r);
+        live_draw(&r->live, t - r->begin, r->sink.tally.samples, r->sink.w ? session_bytes(r->sink.w) : 0);
+        next = t + FLUSH_EVERY;
+    }
+}
+
+/* ---- the end ---- */
+
+static void stop(struct recorder *r)
+{
+    uint64_t end = now();
+
+    cost_end(&r->cost);
+    collectors_stop(&r->collectors);
+    collectors_counters(&r->collectors);
+    cost_report(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n,
+                r->command.ended ? &r->command.usage : NULL);
+    flush(r);
+    if (r->begin)
+        about_end(&r->meta, end, r->end_reason);
+}
+
+static int seal(struct recorder *r, uint64_t since)
+{
+    struct recorder_report report = {.meta = &r->meta, .store = &r->store, .samples = r->sink.tally.samples};
+    struct err e = {0};
+    int rc;
+
+    if (!r->sink.w)
+        return 0;
+    if (r->command.ended)
+        r->meta.exit_code = exit_code_of(r->command.status);
+    collectors_describe(&r->collectors, &r->meta);
+    about_kinds(&r->meta);
+    about_languages(&r->meta, &r->store);
+    live_clear(&r->live);
+    rc = sink_seal(&r->sink, &r->meta, r->o->hooks.derive, r->o->hooks.arg, &e);
+    if (rc)
+        log_error("the session could not be sealed: %s (%s opens as it was last written)", e.msg,
+                  session_path(r->sink.w));
+    report.path = session_path(r->sink.w);
+    report.bytes = session_bytes(r->sink.w);
+    report.seal_ns = now() - since;
+    if (r->o->hooks.done)
+        r->o->hooks.done(r->o->hooks.arg, &report);
+    return rc || r->sink.broken ? -1 : 0;
+}
+
+/* The command may outlive its recording: nothing of that is kept while we wait. */
+static int wait_for_command(struct recorder *r)
+{
+    while (!r->command.ended) {
+        struct epoll_event ev;
+
+        if (reap(&r->command))
+            break;
+        if (epoll_wait(r->epoll, &ev, 1, -1) < 0 && errno != EINTR)
+            break;
+        handle_signals(r);
+    }
+    r->command.spawn.pid = 0; /* waited for */
+    return exit_code_of(r->command.status);
+}
+
+static void release_recording(struct recorder *r)
+{
+    collectors_release(&r->collectors);
+    sink_release(&r->sink);
+    store_release(&r->store);
+    meta_release(&r->meta);
+}
+
+static void release(struct recorder *r)
+{
+    release_recording(r);
+    spawn_cancel(&r->command.spawn);
+    targets_release(&r->targets);
+    vec_release(&r->ctx.targets);
+    if (r->epoll >= 0)
+        close(r->epoll);
+    if (r->signals.fd >= 0)
+        signals_give_back(&r->signals);
+    identity_release(&r->who);
+}
+
+/* Starts counting (unless that comes later) and lets the command go. 0, or the code to exit with. */
+static int start(struct recorder *r, struct err *e)
+{
+    struct err why = {0};
+
+    if (!r->end_reason && !r->o->delay && begin(r, &why)) {
+        sink_discard(&r->sink);
+        if (!r->o->keep_going || !r->command.launched) {
+            *e = why;
+            return SPAWN_FAILED;
+        }
+        log_warn("%s", why.msg);
+        r->end_reason = "not recorded";
+    }
+    if (r->command.launched && spawn_open_gate(&r->command.spawn, e)) {
+        r->command.launched = 0;
+        sink_discard(&r->sink);
+        return r->command.spawn.failure;
+    }
+    return 0;
+}
+
+/* -1: it was cut short by a failure of ours. */
+static int run(struct recorder *r)
+{
+    struct err e = {0};
+    uint64_t ended;
+
+    if (r->sink.w &&
+        session_write_meta(r->sink.w, &r->meta, &e)) /* with the start's times, for who reads it live */
+        log_debug("%s", e.msg);
+    live_begin(&r->live, r->o->quiet, r->command.launched);
+    if (!r->end_reason && r->o->delay)
+        wait_for_delay(r);
+    record(r);
+    ended = now();
+    stop(r);
+    return seal(r, ended) || (r->begin && !r->command.launched && !strcmp(r->end_reason, "collectors failed"))
+               ? -1
+               : 0;
+}
+
+int recorder_run(const struct recorder_opts *o, struct err *e)
+{
+    struct recorder r = {.o = o, .epoll = -1, .signals = {.fd = -1}, .sink = {.spare = -1}};
+    int code;
+
+    r.command.spawn.gate = r.command.spawn.report = -1;
+    if (get_ready(&r, e)) {
+        code = r.command.spawn.failure ? r.command.spawn.failure : SPAWN_FAILED;
+    } else {
+        code = start(&r, e);
+        if (!code) {
+            int failed = run(&r);
+
+            release_recording(&r);
+            code = r.command.launched ? wait_for_command(&r) : failed ? SPAWN_FAILED : 0;
+            if (failed && !r.command.launched)
+                err_set(e, "the recording is not complete");
+        }
+    }
+    release(&r);
+    return code;
+}

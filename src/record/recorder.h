@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One recording from the gate to the sealed session: what `wprof record` does, without its words. */
+#ifndef WPROF_RECORD_RECORDER_H
+#define WPROF_RECORD_RECORDER_H
+
+#include "model/collector.h"
+#include "record/sink.h"
+
+/* What is known of a sealed recording. Borrowed, valid during recorder_hooks.done. */
+struct recorder_report {
+    const char *path; /* the session's directory */
+    const struct meta *meta;
+    struct store *store;
+    uint64_t samples, bytes;
+    uint64_t seal_ns; /* from the end of recording to the sealed session */
+};
+
+struct recorder_hooks {
+    void *arg;
+    sink_derive derive; /* names frames, makes derived files; may be NULL */
+    void (*done)(void *arg, const struct recorder_report *r); /* sealed; the command may still be running */
+};
+
+struct recorder_opts {
+    const char *dir; /* NULL: a new name under the current directory */
+    int force, keep_going, quiet;
+    const char *event;             /* NULL: the collector's choice */
+    uint64_t frequency;            /* Hz */
+    uint64_t duration, delay;      /* ns; duration 0: no bound */
+    uint64_t max_size;             /* bytes, 0: no bound */
+    const char *collect, *without; /* comma-separated names, or NULL */
+    const char *tier;
+    /* One of the three. */
+    char *const *argv; /* NULL: nothing is launched */
+    const char *const *pids;
+    size_t npids;
+    int whole_machine;
+    const struct collector_ops *const *collectors; /* that there are */
+    size_t ncollectors;
+    struct recorder_hooks hooks;
+};
+
+/*
+ * Returns what record exits with: the command's code (128 + n for a signal), 0 for others, or 125, 126, 127
+ * with `e` when the command was not run. What goes wrong once the command runs is said in the log and does
+ * not change its code.
+ */
+int recorder_run(const struct recorder_opts *o, struct err *e);
+
+#endif

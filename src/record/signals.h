@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signals of a recorder. Those that would end us are blocked and read from a signalfd; what was ignored when
+ * we were started (nohup) stays ignored. No handler is installed, so the command inherits what we inherited.
+ */
+#ifndef WPROF_RECORD_SIGNALS_H
+#define WPROF_RECORD_SIGNALS_H
+
+#include "base/err.h"
+#include "platform/spawn.h"
+
+struct signals {
+    struct spawn_signals before;
+    int fd; /* signalfd, non-blocking */
+};
+
+int signals_take(struct signals *s, struct err *e);
+void signals_give_back(struct signals *s);
+
+enum signal_kind {
+    SIGNAL_NONE,      /* nothing pending */
+    SIGNAL_CHILD,     /* a child changed state */
+    SIGNAL_INTERRUPT, /* ^C or ^\ at the terminal: the command, in the same process group, has it too */
+    SIGNAL_FORWARD,   /* sent to us by a process: the command should have it */
+    SIGNAL_OTHER,     /* from the kernel, and the command has it too: hang-up of the terminal */
+};
+
+/* The next pending one; *signo is its number. */
+enum signal_kind signals_next(struct signals *s, int *signo);
+
+#endif

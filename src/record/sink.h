@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a recording goes: the session's writer, the sums of what was written, and room kept for its last
+ * words. */
+#ifndef WPROF_RECORD_SINK_H
+#define WPROF_RECORD_SINK_H
+
+#include "model/session.h"
+#include "record/tally.h"
+
+struct sink {
+    struct session_writer *w;
+    struct store *store;
+    struct tally tally;
+    int spare; /* an unnamed file on the same file system: closing it frees room for meta.json on a full disk;
+                  or -1 */
+    int broken; /* a write failed: nothing more goes to the log */
+};
+
+enum sink_state { SINK_OK, SINK_FULL /* --max-size */, SINK_NO_SPACE, SINK_FAILED };
+
+int sink_open(struct sink *s, const struct session_create *how, struct store *store, const struct meta *m,
+              struct err *e);
+
+/* Counts and writes the store's events. SINK_NO_SPACE and SINK_FAILED with `e`; the events are lost then, and
+ * counted as record.unwritten. */
+enum sink_state sink_flush(struct sink *s, struct err *e);
+
+/*
+ * Ends the session. `derive` gets it with the sums in the store, to name frames and to make what is derived;
+ * when it fails that is said and the session is sealed all the same. -1 with `e` when the session could not
+ * be sealed.
+ */
+typedef int (*sink_derive)(void *arg, struct session_writer *w, struct meta *m, struct store *s,
+                           struct err *e);
+int sink_seal(struct sink *s, struct meta *m, sink_derive derive, void *arg, struct err *e);
+
+/* Removes a session in which nothing was recorded: its log, its meta.json, its directory. */
+void sink_discard(struct sink *s);
+void sink_release(struct sink *s);
+
+#endif
