@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/table.h"
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "unwind/table_build.h"
+#include "unwind/table_cache.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HEAD_SIZE 4096 /* program headers and the build id nearly always lie in the first page */
+#define HEAD_MAX  (1ull << 22)
+
+int unw_layout_bias(const struct unw_layout *l, uint64_t start, uint64_t pgoff, uint64_t *bias)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        const struct unw_segment *s = &l->seg[i];
+
+        if (pgoff >= (s->offset & ~4095ull) && pgoff < s->offset + s->filesz) {
+            *bias = start - pgoff + s->offset - s->vaddr;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+/* The first n bytes of a file, or as many as there are. */
+static int read_head(int fd, size_t n, struct buf *out, struct err *e)
+{
+    buf_clear(out);
+    buf_reserve(out, n);
+    while (out->len < n) {
+        ssize_t got = pread(fd, out->data + out->len, n - out->len, (off_t)out->len);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_sys(e, errno, "read");
+        if (!got)
+            break;
+        out->len += (size_t)got;
+    }
+    out->data[out->len] = '\0';
+    return 0;
+}
+
+int unw_layout_read(int fd, struct unw_layout *l, struct err *e)
+{
+    struct buf head = {0};
+    uint64_t need = 0;
+    int rc = read_head(fd, HEAD_SIZE, &head, e);
+
+    if (!rc)
+        rc = elf_cfi_layout(l, head.data, head.len, &need, e);
+    if (need > head.len && need <= HEAD_MAX && (rc || !l->build_id_len)) {
+        rc = read_head(fd, (size_t)need, &head, e);
+        if (!rc)
+            rc = elf_cfi_layout(l, head.data, head.len, &need, e);
+    }
+    buf_release(&head);
+    return rc;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+struct unw_table *unw_table_open_image(const void *image, size_t size, struct err *e)
+{
+    struct unw_table *t;
+    struct unw_row *rows;
+    struct elf_cfi elf;
+    uint64_t t0 = now_ns();
+
+    if (elf_cfi_open(&elf, image, size, e))
+        return NULL;
+    t = mem_calloc(1, sizeof(*t));
+    t->layout = elf.layout;
+    unw_build(&elf, &rows, &t->n, &t->stats);
+    t->rows = t->map = rows;
+    t->build_ns = now_ns() - t0;
+    return t;
+}
+
+static struct unw_table *build_file(int fd, struct err *e)
+{
+    struct unw_table *t;
+    struct io_map m;
+
+    if (io_map_fd(fd, &m, e))
+        return NULL;
+    t = unw_table_open_image(m.p, m.n, e);
+    io_unmap(&m);
+    return t;
+}
+
+struct unw_table *unw_table_open(struct unw_cache *cache, int fd, const uint8_t *build_id,
+                                 size_t build_id_len, struct err *e)
+{
+    struct unw_layout layout;
+    struct unw_table *t;
+
+    if (!cache)
+        return build_file(fd, e);
+    if (unw_layout_read(fd, &layout, e))
+        return NULL;
+    if (build_id_len && build_id_len <= UNW_MAX_BUILD_ID) {
+        memcpy(layout.build_id, build_id, build_id_len);
+        layout.build_id_len = (uint32_t)build_id_len;
+    }
+    t = unw_cache_load(cache, &layout);
+    if (t)
+        return t;
+    t = build_file(fd, e);
+    if (!t)
+        return NULL;
+    t->layout = layout;
+    unw_cache_store(cache, t);
+    return t;
+}
+
+void unw_table_free(struct unw_table *t)
+{
+    if (!t)
+        return;
+    if (t->map_len)
+        munmap(t->map, t->map_len);
+    else
+        free(t->map);
+    free(t);
+}
+
+const struct unw_row *unw_table_find(const struct unw_table *t, uint64_t vaddr)
+{
+    uint64_t rel = vaddr - t->layout.base;
+    uint32_t lo = 0, hi = t->n;
+
+    if (vaddr < t->layout.base || rel > UINT32_MAX)
+        return NULL;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (t->rows[mid].pc <= rel)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo ? &t->rows[lo - 1] : NULL;
+}
