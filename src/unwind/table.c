@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/table.h"
 
-#include "base/io.h"
 #include "base/mem.h"
 #include "unwind/table_build.h"
 #include "unwind/table_cache.h"
 
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
-
-#define HEAD_SIZE 4096 /* program headers and the build id nearly always lie in the first page */
-#define HEAD_MAX  (1ull << 22)
 
 int unw_layout_bias(const struct unw_layout *l, uint64_t start, uint64_t pgoff, uint64_t *bias)
 {
@@ -28,40 +23,15 @@ int unw_layout_bias(const struct unw_layout *l, uint64_t start, uint64_t pgoff, 
     return -1;
 }
 
-/* The first n bytes of a file, or as many as there are. */
-static int read_head(int fd, size_t n, struct buf *out, struct err *e)
-{
-    buf_clear(out);
-    buf_reserve(out, n);
-    while (out->len < n) {
-        ssize_t got = pread(fd, out->data + out->len, n - out->len, (off_t)out->len);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_sys(e, errno, "read");
-        if (!got)
-            break;
-        out->len += (size_t)got;
-    }
-    out->data[out->len] = '\0';
-    return 0;
-}
-
 int unw_layout_read(int fd, struct unw_layout *l, struct err *e)
 {
-    struct buf head = {0};
-    uint64_t need = 0;
-    int rc = read_head(fd, HEAD_SIZE, &head, e);
+    struct elf f;
+    int rc;
 
-    if (!rc)
-        rc = elf_cfi_layout(l, head.data, head.len, &need, e);
-    if (need > head.len && need <= HEAD_MAX && (rc || !l->build_id_len)) {
-        rc = read_head(fd, (size_t)need, &head, e);
-        if (!rc)
-            rc = elf_cfi_layout(l, head.data, head.len, &need, e);
-    }
-    buf_release(&head);
+    if (elf_open_fd(&f, fd, e))
+        return -1;
+    rc = elf_cfi_layout(&f, l, e);
+    elf_close(&f);
     return rc;
 }
 
@@ -73,32 +43,38 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-struct unw_table *unw_table_open_image(const void *image, size_t size, struct err *e)
+static struct unw_table *build(const struct elf_cfi *elf)
 {
-    struct unw_table *t;
-    struct unw_row *rows;
-    struct elf_cfi elf;
+    struct unw_table *t = mem_calloc(1, sizeof(*t));
     uint64_t t0 = now_ns();
+    struct unw_row *rows;
 
-    if (elf_cfi_open(&elf, image, size, e))
-        return NULL;
-    t = mem_calloc(1, sizeof(*t));
-    t->layout = elf.layout;
-    unw_build(&elf, &rows, &t->n, &t->stats);
+    t->layout = elf->layout;
+    unw_build(elf, &rows, &t->n, &t->stats);
     t->rows = t->map = rows;
     t->build_ns = now_ns() - t0;
     return t;
 }
 
+struct unw_table *unw_table_open_image(const void *image, size_t size, struct err *e)
+{
+    struct unw_table *t = NULL;
+    struct elf_cfi elf;
+
+    if (!elf_cfi_open_image(&elf, image, size, e))
+        t = build(&elf);
+    elf_cfi_close(&elf);
+    return t;
+}
+
 static struct unw_table *build_file(int fd, struct err *e)
 {
-    struct unw_table *t;
-    struct io_map m;
+    struct unw_table *t = NULL;
+    struct elf_cfi elf;
 
-    if (io_map_fd(fd, &m, e))
-        return NULL;
-    t = unw_table_open_image(m.p, m.n, e);
-    io_unmap(&m);
+    if (!elf_cfi_open(&elf, fd, e))
+        t = build(&elf);
+    elf_cfi_close(&elf);
     return t;
 }
 

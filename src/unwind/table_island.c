@@ -27,9 +27,9 @@ static void take(struct unw_island *best, int *found, uint32_t from, uint32_t to
 
 static void take_entry(const struct elf_cfi *e, uint32_t from, uint32_t to, struct unw_island *is, int *found)
 {
-    uint64_t at = e->entry - e->layout.base;
+    uint64_t at = e->elf.entry - e->layout.base;
 
-    if (!e->entry || at < from || at >= to)
+    if (!e->elf.entry || at < from || at >= to)
         return;
     take(is, found, (uint32_t)at, to - at > ENTRY_SPAN ? (uint32_t)at + ENTRY_SPAN : to, UNW_END);
 }

@@ -4,7 +4,6 @@
  * by the linker: a binary search there leads to the entry. Where it is missing, or something is in
  * .debug_frame alone, an index of all entries is made at the first miss.
  */
-#include "base/io.h"
 #include "base/mem.h"
 #include "unwind/ehframe_leb.h"
 #include "unwind/table_build.h"
@@ -28,7 +27,6 @@ struct cached_row {
 
 struct unw_lazy {
     struct elf_cfi elf;
-    struct io_map map; /* p NULL: the image is borrowed */
     struct cfi_reader eh, debug;
     const uint8_t *table; /* of .eh_frame_hdr: pairs of int32 relative to the header; NULL: none */
     uint32_t table_n;
@@ -53,9 +51,9 @@ static void open_hdr(struct unw_lazy *l)
     l->table_n = (uint32_t)n;
 }
 
-static struct unw_lazy *open_elf(struct unw_lazy *l, const void *image, size_t size, struct err *e)
+static struct unw_lazy *open_done(struct unw_lazy *l, int failed)
 {
-    if (elf_cfi_open(&l->elf, image, size, e)) {
+    if (failed) {
         unw_lazy_free(l);
         return NULL;
     }
@@ -66,20 +64,18 @@ static struct unw_lazy *open_elf(struct unw_lazy *l, const void *image, size_t s
     return l;
 }
 
-struct unw_lazy *unw_lazy_open_image(const void *image, size_t size, struct err *e)
-{
-    return open_elf(mem_calloc(1, sizeof(struct unw_lazy)), image, size, e);
-}
-
 struct unw_lazy *unw_lazy_open(int fd, struct err *e)
 {
     struct unw_lazy *l = mem_calloc(1, sizeof(*l));
 
-    if (io_map_fd(fd, &l->map, e)) {
-        free(l);
-        return NULL;
-    }
-    return open_elf(l, l->map.p, l->map.n, e);
+    return open_done(l, elf_cfi_open(&l->elf, fd, e));
+}
+
+struct unw_lazy *unw_lazy_open_image(const void *image, size_t size, struct err *e)
+{
+    struct unw_lazy *l = mem_calloc(1, sizeof(*l));
+
+    return open_done(l, elf_cfi_open_image(&l->elf, image, size, e));
 }
 
 void unw_lazy_free(struct unw_lazy *l)
@@ -89,7 +85,7 @@ void unw_lazy_free(struct unw_lazy *l)
     cfi_reader_release(&l->eh);
     cfi_reader_release(&l->debug);
     vec_release(&l->index);
-    io_unmap(&l->map);
+    elf_cfi_close(&l->elf);
     free(l);
 }
 
