@@ -29,7 +29,7 @@ ifneq ($(filter-out $(LATER),$(or $(MAKECMDGOALS),all)),)
 include $(O)/features.mk
 endif
 
-LDLIBS := -lbpf -ldw -lelf -lzstd -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) -lm -ldl -lpthread
+LDLIBS := -lbpf -ldw -lelf -llzma -lzstd -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) -lm -ldl -lpthread
 
 # A library left out takes its one file with it; the other file of the pair then gives what is there without it.
 ABSENT := $(if $(HAVE_PFM),src/platform/pfm_none.c,src/platform/pfm.c)
@@ -63,7 +63,7 @@ $(O)/flags: force
 
 $(O)/features.mk: Makefile $(O)/flags
 	@missing='$(strip $(call need,bpf/libbpf.h,-lbpf) $(call need,elfutils/libdw.h,-ldw) $(call need,gelf.h,-lelf) \
-		$(call need,zstd.h,-lzstd) $(call need,sha256.h,-lmd) $(call need,ini.h,-linih) \
+		$(call need,zstd.h,-lzstd) $(call need,lzma.h,-llzma) $(call need,sha256.h,-lmd) $(call need,ini.h,-linih) \
 		$(call need,libiberty/demangle.h,-liberty))'; \
 	if [ -n "$$missing" ]; then echo "$$missing" >&2; exit 1; fi
 	@{ echo 'HAVE_PFM := $(if $(NO_PFM),,$(call probe,perfmon/pfmlib.h,-lpfm))'; } >$@.tmp
