@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 4096u
+#define PAGE         4096u
+#define SECTIONS_MAX 65536u /* executables have dozens */
 #define INFLATED_MAX                                                                                         \
     (1ull << 30) /* a section that claims to be larger than this when decompressed is refused */
 
