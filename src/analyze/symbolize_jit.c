@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/symbolize_job.h"
+
+#include "base/log.h"
+#include "platform/perfmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS          1000000000ll
+#define CLOCK_SLACK NS /* start times are kept in clock ticks, files' in seconds on some filesystems */
+
+/* Below the process's own root, with its symbolic links resolved there: a path in a container leads nowhere
+ * else. */
+static int open_below(const char *root, const char *path)
+{
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW,
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+
+    if (dir < 0)
+        return -1;
+    fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+    if (fd < 0 && errno == ENOSYS) /* Linux before 5.6 */
+        fd = openat(dir, path, (int)how.flags);
+    close(dir);
+    return fd;
+}
+
+/* A pid is used again, and maps stay behind: one that was last written before the process started is not its
+ * own. */
+static int is_stale(const struct stat *st, const struct task *t)
+{
+    struct timespec real, boot;
+    int64_t started, written = st->st_mtim.tv_sec * NS + st->st_mtim.tv_nsec;
+
+    if (!t || !t->start_ns)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    started = (real.tv_sec - boot.tv_sec) * NS + (real.tv_nsec - boot.tv_nsec) + (int64_t)t->start_ns;
+    return written + CLOCK_SLACK < started;
+}
+
+/* The map where perf's convention has it, seen through the process while it lives, else in our own /tmp. */
+static int open_conventional(const struct job *j)
+{
+    const struct task *t = j->task;
+    uint32_t ns_pid = t ? t->ns_pid ? t->ns_pid : t->pid : 0, own_pid = t && t->own_pid ? t->own_pid : ns_pid;
+    char *root, *path;
+    struct stat st;
+    int fd;
+
+    if (!own_pid || !j->opts->same_boot)
+        return -1;
+    root = mem_printf("%s/%u/root", j->opts->proc_root ? j->opts->proc_root : "/proc", ns_pid);
+    path = mem_printf("tmp/perf-%u.map", own_pid);
+    fd = open_below(root, path);
+    if (fd < 0)
+        fd = open_below("/", path);
+    free(root);
+    free(path);
+    if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || is_stale(&st, t))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int open_map(const struct job *j)
+{
+    struct stat st;
+    int fd = -1;
+
+    if (j->module->fd >= 0)
+        return fcntl(j->module->fd, F_DUPFD_CLOEXEC, 0);
+    if (j->path[0] == '/')
+        fd = open(j->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || is_stale(&st, j->task))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd >= 0 ? fd : open_conventional(j);
+}
+
+static void take_names(struct job *j, const struct perfmap *m)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        struct frame_name name = {0};
+
+        if (!perfmap_name(m, i))
+            continue;
+        name.func = job_symbol(j, perfmap_name(m, i));
+        job_set(j, i, &name, 1);
+    }
+}
+
+void symbolize_jit(struct job *j)
+{
+    struct err e = {""};
+    struct perfmap m;
+    int fd = open_map(j);
+
+    if (fd < 0) { /* most JIT compilers write none */
+        j->no_symbols = 1;
+        return;
+    }
+    perfmap_init(&m, j->addrs, j->n);
+    if (perfmap_read_fd(&m, fd, &e))
+        log_warn("%s: %s", j->path, e.msg);
+    take_names(j, &m);
+    if (m.bad)
+        log_warn("%s: %llu of %llu lines are not \"START SIZE NAME\": ignored", j->path,
+                 (unsigned long long)m.bad, (unsigned long long)m.lines);
+    perfmap_release(&m);
+    close(fd);
+}
