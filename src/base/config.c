@@ -189,9 +189,9 @@ static int load_file(struct config *c, const char *path, int must_exist, struct 
         return err_set(e, "%s: not a text file", path);
     }
     line = ini_parse_stream(next_line, &f, on_pair, &f);
-    if (f.failed)
+    if (f.failed && (!line || line >= f.line))
         rc = -1;
-    else if (line)
+    else if (line) /* the first line that inih did not understand */
         rc = err_set(e, "%s:%d: neither [section] nor key = value", path, line);
     buf_release(&text);
     return rc;

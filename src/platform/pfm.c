@@ -66,10 +66,14 @@ static char *lower(const char *s)
 static void add_item(struct pfm_list *l, const pfm_pmu_info_t *pmu, char *name, const char *desc,
                      const char *umask)
 {
+    int n = desc ? (int)strlen(desc) : 0;
+
+    if (umask && n && desc[n - 1] == '.')
+        n--;
     *vec_push(&l->items) = (struct pfm_item){
         .name = pmu->pmu == PFM_PMU_PERF_EVENT ? name : mem_printf("%s::%s", pmu->name, name),
         .pmu = mem_strdup(pmu->name),
-        .desc = mem_printf("%s%s%s", desc ? desc : "", desc && umask ? ": " : "", umask ? umask : ""),
+        .desc = mem_printf("%.*s%s%s", n, desc ? desc : "", n && umask ? ": " : "", umask ? umask : ""),
     };
     if (pmu->pmu != PFM_PMU_PERF_EVENT)
         free(name);
@@ -114,7 +118,7 @@ static void add_pmu(struct pfm_list *l, const pfm_pmu_info_t *pmu)
 
         if (pfm_get_event_info(i, PFM_OS_NONE, &ev) != PFM_SUCCESS)
             continue;
-        if (pmu->pmu != PFM_PMU_PERF_EVENT || ev.equiv || !has_short_name(pmu, ev.name))
+        if (pmu->pmu == PFM_PMU_PERF_EVENT ? ev.equiv || !has_short_name(pmu, ev.name) : !ev.equiv)
             add_event(l, pmu, &ev);
     }
 }
