@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns of whole numbers, the coding of everything in a wlog payload but string bytes. A column is a coding
+ * byte and what follows from it; its length is known from the block. Laid down in wprof-session(5).
+ */
+#ifndef WPROF_MODEL_COLUMN_H
+#define WPROF_MODEL_COLUMN_H
+
+#include "model/wlog.h"
+
+#include <stdint.h>
+
+enum column_coding {
+    COLUMN_CONST,        /* varint: every element */
+    COLUMN_VARINT,       /* n varints */
+    COLUMN_DELTA,        /* n zigzag varints: difference from the element before, the first from 0 */
+    COLUMN_PLANES,       /* u8 width; the lowest bytes of all n, then the next ... : width * n bytes */
+    COLUMN_DELTA_PLANES, /* the same of the zigzag differences */
+    COLUMN_CODINGS,
+};
+
+struct zpacker;
+
+/* Puts v[0..n) at the end of the payload. A constant column is always coded as such. */
+void column_put(struct wlog_payload *p, const uint64_t *v, size_t n, enum column_coding coding);
+
+/* The same in the coding that zstd makes smallest, found by trying: for logs that are written once and kept.
+ */
+void column_put_best(struct wlog_payload *p, const uint64_t *v, size_t n, struct zpacker *trial);
+
+/* Fills v[0..n). A bad column sets c->bad and zeroes v. */
+void column_get(struct cursor *c, uint64_t *v, size_t n);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/session_dir.h"
+
+#include "base/io.h"
+#include "base/vec.h"
+#include "model/session.h"
+#include "model/wlog.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEPTH_MAX = 32, META_MAX = 16 << 20 };
+
+int session_log_locked(int fd)
+{
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return !fcntl(fd, F_OFD_GETLK, &l) && l.l_type != F_UNLCK;
+}
+
+static int log_is_ours(int dirfd, int *recording)
+{
+    int fd = openat(dirfd, SESSION_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), ours;
+    struct wlog_reader r;
+    struct err e;
+
+    if (fd < 0)
+        return 0;
+    ours = !wlog_open(&r, fd, NULL, 0, &e);
+    wlog_reader_release(&r);
+    if (recording)
+        *recording = session_log_locked(fd);
+    close(fd);
+    return ours;
+}
+
+static int meta_is_ours(int dirfd)
+{
+    int fd = openat(dirfd, SESSION_META, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), ours = 0;
+    struct buf text = {0};
+    struct meta m = {0};
+    struct stat st;
+    struct err e;
+
+    if (fd < 0)
+        return 0;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= META_MAX && !io_read_fd(fd, &text, &e))
+        ours = !meta_parse(&m, buf_str(&text), text.len, &e);
+    meta_release(&m);
+    buf_release(&text);
+    close(fd);
+    return ours;
+}
+
+int session_dir_holds(int dirfd, int *recording)
+{
+    if (recording)
+        *recording = 0;
+    return meta_is_ours(dirfd) && log_is_ours(dirfd, recording);
+}
+
+struct found {
+    char *name;
+    struct timespec when;
+};
+
+static int newest_first(const void *pa, const void *pb)
+{
+    const struct found *a = pa, *b = pb;
+
+    if (a->when.tv_sec != b->when.tv_sec)
+        return a->when.tv_sec > b->when.tv_sec ? -1 : 1;
+    if (a->when.tv_nsec != b->when.tv_nsec)
+        return a->when.tv_nsec > b->when.tv_nsec ? -1 : 1;
+    return strcmp(b->name, a->name);
+}
+
+size_t session_dir_list(int dirfd, struct buf *names)
+{
+    int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    VEC(struct found) list = {0};
+    struct dirent *de;
+    size_t n;
+
+    if (!d && fd >= 0)
+        close(fd);
+    while (d && (de = readdir(d))) {
+        int sub;
+        struct stat st;
+
+        if (de->d_name[0] == '.' || (de->d_type != DT_DIR && de->d_type != DT_UNKNOWN))
+            continue;
+        sub = openat(dirfd, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub < 0)
+            continue;
+        if (!fstatat(sub, SESSION_META, &st, AT_SYMLINK_NOFOLLOW) && session_dir_holds(sub, NULL))
+            *vec_push(&list) = (struct found){mem_strdup(de->d_name), st.st_mtim};
+        close(sub);
+    }
+    if (d)
+        closedir(d);
+    if (list.n)
+        qsort(list.a, list.n, sizeof(*list.a), newest_first);
+    for (size_t i = 0; i < list.n; i++) {
+        buf_add(names, list.a[i].name, strlen(list.a[i].name) + 1);
+        free(list.a[i].name);
+    }
+    n = list.n;
+    vec_release(&list);
+    return n;
+}
+
+static int clear(int dirfd, int depth, struct err *e)
+{
+    int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *de;
+
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return err_sys(e, errno, "open");
+    }
+    while (!rc && (de = readdir(d))) {
+        int sub;
+
+        if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
+            continue;
+        if (!unlinkat(dirfd, de->d_name, 0))
+            continue;
+        sub = depth < DEPTH_MAX ? openat(dirfd, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                                : -1;
+        if (sub >= 0) {
+            rc = clear(sub, depth + 1, e);
+            close(sub);
+        }
+        if (!rc && unlinkat(dirfd, de->d_name, AT_REMOVEDIR))
+            rc = err_sys(e, errno, "remove %s", de->d_name);
+    }
+    closedir(d);
+    return rc;
+}
+
+int session_dir_clear(int dirfd, struct err *e)
+{
+    return clear(dirfd, 0, e);
+}

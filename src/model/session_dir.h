@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What writers and readers of a session's directory share. */
+#ifndef WPROF_MODEL_SESSION_DIR_H
+#define WPROF_MODEL_SESSION_DIR_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define SESSION_META "meta.json"
+#define SESSION_LOG  "events.wlog"
+
+/* Whether dirfd holds a session: a meta.json and a log of ours. *recording (may be NULL): a live recorder has
+ * it. */
+int session_dir_holds(int dirfd, int *recording);
+
+/* Whether somebody holds the recorder's lock on this log. */
+int session_log_locked(int fd);
+
+/* Every session directly below the current directory, newest first, as names separated by NUL; how many. */
+size_t session_dir_list(int dirfd, struct buf *names);
+
+/* Removes everything inside the directory, following no symlink. */
+int session_dir_clear(int dirfd, struct err *e);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/io.h"
+#include "model/session.h"
+#include "model/session_dir.h"
+#include "model/store_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAMED = 5 }; /* sessions named in a refusal */
+
+static int refuse_folder(int dirfd, const char *path, struct err *e)
+{
+    struct buf names = {0}, text = {0};
+    size_t n = session_dir_list(dirfd, &names), at = 0;
+
+    if (!n) {
+        buf_release(&names);
+        return err_set(
+            e, "%s is no session: it has no %s (a session is the directory that `wprof record` makes)", path,
+            SESSION_META);
+    }
+    for (size_t i = 0; i < n && i < NAMED; i++) {
+        buf_addf(&text, "%s%s", i ? ", " : "", names.data + at);
+        at += strlen(names.data + at) + 1;
+    }
+    err_set(e, "%s is a folder of %zu session%s, not one: name one of %s%s", path, n, n == 1 ? "" : "s",
+            buf_str(&text), n > NAMED ? ", ..." : "");
+    buf_release(&names);
+    buf_release(&text);
+    return -1;
+}
+
+static int open_dir(const char *path, struct err *e)
+{
+    struct stat st;
+    int fd;
+
+    if (stat(path, &st))
+        return err_sys(e, errno, "%s", path);
+    if (!S_ISDIR(st.st_mode))
+        return err_set(e, "%s is a file: a session is a directory (stacks made elsewhere: wprof import)",
+                       path);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? err_sys(e, errno, "%s", path) : fd;
+}
+
+/* The directory itself when it is a session, else the newest one in it. Owned by the caller; NULL: none. */
+static char *find_newest(void)
+{
+    int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct buf names = {0};
+    char *path = NULL;
+
+    if (fd < 0)
+        return NULL;
+    if (session_dir_holds(fd, NULL))
+        path = mem_strdup(".");
+    else if (session_dir_list(fd, &names))
+        path = mem_strdup(names.data);
+    buf_release(&names);
+    close(fd);
+    return path;
+}
+
+static int load_meta(struct session *s, int dirfd, struct err *e)
+{
+    struct buf text = {0};
+    struct stat st;
+    int rc;
+
+    if (fstatat(dirfd, SESSION_META, &st, 0))
+        return errno == ENOENT ? refuse_folder(dirfd, s->path, e)
+                               : err_sys(e, errno, "%s/%s", s->path, SESSION_META);
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, "%s/%s is no regular file", s->path, SESSION_META);
+    rc = io_read_file(dirfd, SESSION_META, &text, e);
+    if (!rc && meta_parse(&s->meta, buf_str(&text), text.len, e))
+        rc = err_wrap(e, "%s", SESSION_META);
+    buf_release(&text);
+    return rc ? err_wrap(e, "%s", s->path) : 0;
+}
+
+static void set_state(struct meta *m, const char *state)
+{
+    free(m->state);
+    m->state = mem_strdup(state);
+}
+
+/* A recording without an end lasted at least to its last event. */
+static void set_end(struct meta *m, const struct store *s)
+{
+    uint64_t last = 0;
+
+    for (size_t i = 0; i < s->events.n; i++)
+        if (s->events.a[i].ts + s->events.a[i].dur > last)
+            last = s->events.a[i].ts + s->events.a[i].dur;
+    if (!m->start_mono || last <= m->start_mono)
+        return;
+    m->end_mono = last;
+    m->duration_s = (double)(last - m->start_mono) / 1e9;
+    m->end_ts = m->start_ts + m->duration_s;
+}
+
+static int load_log(struct session *s, int dirfd, struct err *e)
+{
+    int fd = openat(dirfd, SESSION_LOG, O_RDONLY | O_NONBLOCK | O_CLOEXEC), live;
+    struct store_load load;
+    struct stat st;
+
+    if (fd < 0 && errno == ENOENT)
+        return err_set(e, "%s has no %s: a session of another tool, or an incomplete copy", s->path,
+                       SESSION_LOG);
+    if (fd < 0)
+        return err_sys(e, errno, "%s/%s", s->path, SESSION_LOG);
+    live = session_log_locked(fd);
+    if (fstat(fd, &st) || store_log_load(&s->store, fd, NULL, 0, &load, e)) {
+        close(fd);
+        return err_wrap(e, "%s/%s", s->path, SESSION_LOG);
+    }
+    close(fd);
+    s->sealed = load.ended;
+    s->skipped_blocks = load.skipped_blocks;
+    /* What a live recorder is writing right now is no damage. */
+    s->bad_bytes =
+        !live && (uint64_t)st.st_size > load.good_bytes ? (uint64_t)st.st_size - load.good_bytes : 0;
+    set_state(&s->meta, s->sealed ? "sealed" : live ? "recording" : "unsealed");
+    if (!s->meta.end_mono)
+        set_end(&s->meta, &s->store);
+    return 0;
+}
+
+int session_open(struct session *s, const char *path, struct err *e)
+{
+    int dirfd, rc;
+
+    *s = (struct session){0};
+    s->path = path ? mem_strdup(path) : find_newest();
+    if (!s->path)
+        return err_set(e,
+                       "no session in the current directory (name one, or record one: wprof record -- CMD)");
+    dirfd = open_dir(s->path, e);
+    if (dirfd < 0) {
+        session_release(s);
+        return -1;
+    }
+    rc = load_meta(s, dirfd, e) || load_log(s, dirfd, e) ? -1 : 0;
+    close(dirfd);
+    if (rc)
+        session_release(s);
+    return rc;
+}
+
+void session_release(struct session *s)
+{
+    free(s->path);
+    meta_release(&s->meta);
+    store_release(&s->store);
+    *s = (struct session){0};
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/store_compact.h"
+
+#include "model/store_log.h"
+
+#include <string.h>
+
+/* Old id to new, one array a table; 0 stays 0. */
+struct ids {
+    uint32_t *frame, *stack, *string;
+    const struct store *from;
+    struct store *to;
+};
+
+static uint32_t string(struct ids *x, uint32_t id)
+{
+    if (id && !x->string[id]) {
+        const char *s = strtab_get(&x->from->strings, id);
+        struct strtab *t = &x->to->strings;
+
+        /* Straight in: what was distinct stays distinct, and nobody looks anything up in `to`. */
+        *vec_push(&t->offsets) = (uint32_t)t->bytes.len;
+        buf_add(&t->bytes, s, strlen(s) + 1);
+        x->string[id] = (uint32_t)t->offsets.n;
+    }
+    return x->string[id];
+}
+
+static int frame_order(const void *pa, const void *pb, void *ctx)
+{
+    const struct frames *f = ctx;
+    const struct frame *a = &f->list.a[*(const uint32_t *)pa - 1], *b = &f->list.a[*(const uint32_t *)pb - 1];
+
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->module != b->module)
+        return a->module < b->module ? -1 : 1;
+    if (a->addr != b->addr)
+        return a->addr < b->addr ? -1 : 1;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    if (a->func != b->func)
+        return a->func < b->func ? -1 : 1;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return a->flags < b->flags ? -1 : a->flags > b->flags;
+}
+
+static void compact_modules(struct ids *x)
+{
+    for (size_t i = 0; i < x->from->frames.modules.n; i++) {
+        struct module m = x->from->frames.modules.a[i];
+
+        m.path = string(x, m.path);
+        m.fd = -1;
+        *vec_push(&x->to->frames.modules) = m;
+    }
+}
+
+static void compact_names(struct ids *x, const struct frame *old, struct frame *new)
+{
+    const struct frames *f = &x->from->frames;
+
+    new->names = (uint32_t)x->to->frames.names.n;
+    for (size_t j = 0; j < old->names_n; j++) {
+        struct frame_name name = f->names.a[old->names + j];
+
+        name.func = string(x, name.func);
+        name.file = string(x, name.file);
+        *vec_push(&x->to->frames.names) = name;
+    }
+}
+
+static void compact_frames(struct ids *x)
+{
+    const struct frames *f = &x->from->frames;
+    uint32_t *order = mem_alloc(f->list.n * sizeof(*order));
+
+    for (size_t i = 0; i < f->list.n; i++)
+        order[i] = (uint32_t)i + 1;
+    qsort_r(order, f->list.n, sizeof(*order), frame_order, (void *)f);
+    for (size_t i = 0; i < f->list.n; i++) {
+        const struct frame *old = &f->list.a[order[i] - 1];
+        struct frame new = *old;
+
+        new.func = string(x, old->func);
+        new.file = string(x, old->file);
+        compact_names(x, old, &new);
+        *vec_push(&x->to->frames.list) = new;
+        x->frame[order[i]] = (uint32_t)i + 1;
+    }
+    free(order);
+}
+
+struct child {
+    uint32_t parent, frame, id; /* frame: its new id */
+};
+
+static int child_order(const void *pa, const void *pb)
+{
+    const struct child *a = pa, *b = pb;
+
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return a->frame < b->frame ? -1 : a->frame > b->frame;
+}
+
+/* Depth first, children by frame: a chain's links are then 0, and stacks that look alike lie side by side. */
+static void compact_stacks(struct ids *x)
+{
+    const struct stacks *s = &x->from->stacks;
+    size_t n = s->nodes.n;
+    struct child *c = mem_alloc(n * sizeof(*c));
+    uint32_t *first = mem_calloc(n + 2, sizeof(*first));
+    VEC(uint32_t) todo = {0};
+
+    for (size_t i = 0; i < n; i++)
+        c[i] = (struct child){s->nodes.a[i].parent, x->frame[s->nodes.a[i].frame], (uint32_t)i + 1};
+    qsort(c, n, sizeof(*c), child_order);
+    for (size_t i = 0; i < n; i++)
+        first[c[i].parent + 1]++;
+    for (size_t i = 0; i <= n; i++)
+        first[i + 1] += first[i]; /* the children of stack p are c[first[p]] .. c[first[p + 1]] */
+    for (uint32_t i = first[1]; i > first[0]; i--)
+        *vec_push(&todo) = i - 1;
+    while (todo.n) {
+        const struct child *k = &c[todo.a[--todo.n]];
+
+        *vec_push(&x->to->stacks.nodes) = (struct stack_node){x->stack[k->parent], k->frame};
+        x->stack[k->id] = (uint32_t)x->to->stacks.nodes.n;
+        for (uint32_t i = first[k->id + 1]; i > first[k->id]; i--)
+            *vec_push(&todo) = i - 1;
+    }
+    vec_release(&todo);
+    free(first);
+    free(c);
+}
+
+static void compact_rest(struct ids *x)
+{
+    const struct store *from = x->from;
+    struct store *to = x->to;
+
+    for (size_t i = 0; i < from->tasks.list.n; i++) {
+        struct task t = from->tasks.list.a[i];
+
+        t.comm = string(x, t.comm);
+        *vec_push(&to->tasks.list) = t;
+        *vec_push(&to->tasks.changed) = (uint32_t)i + 1;
+    }
+    for (size_t i = 0; i < from->counters.n; i++)
+        *vec_push(&to->counters) =
+            (struct counter){string(x, from->counters.a[i].name), from->counters.a[i].value};
+    vec_reserve(&to->events, from->events.n);
+    for (size_t i = 0; i < from->events.n; i++) {
+        struct event ev = from->events.a[i];
+
+        ev.stack = x->stack[ev.stack];
+        ev.metric = string(x, ev.metric);
+        *vec_push(&to->events) = ev;
+    }
+    store_events_sort(to->events.a, to->events.n, 0);
+}
+
+void store_compact(struct store *to, const struct store *from)
+{
+    struct ids x = {.frame = mem_calloc(from->frames.list.n + 1, sizeof(uint32_t)),
+                    .stack = mem_calloc(from->stacks.nodes.n + 1, sizeof(uint32_t)),
+                    .string = mem_calloc(strtab_count(&from->strings) + 1, sizeof(uint32_t)),
+                    .from = from,
+                    .to = to};
+
+    compact_modules(&x);
+    compact_frames(&x);
+    compact_stacks(&x);
+    compact_rest(&x);
+    free(x.frame);
+    free(x.stack);
+    free(x.string);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same store with its rows in the order that compresses best, for the log that a sealed session keeps. */
+#ifndef WPROF_MODEL_STORE_COMPACT_H
+#define WPROF_MODEL_STORE_COMPACT_H
+
+#include "model/store.h"
+
+/*
+ * Fills the empty `to` from `from`, which stays as it is: frames by module and address (names then come in
+ * runs), stacks depth first, strings in the order of their use (those nothing uses are left out). Modules'
+ * fds stay behind. Ids differ between the two, but tasks keep theirs.
+ */
+void store_compact(struct store *to, const struct store *from);
+
+#endif
