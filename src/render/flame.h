@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layout of a flame graph, shared by all pictures of one: which frames are kept, in what order, how wide.
+ * Children stand in the order of their names. What is cut for being too small to see isn't lost: each parent
+ * gets one box that holds the weight of its cut children, and the sums are kept.
+ */
+#ifndef WPROF_RENDER_FLAME_H
+#define WPROF_RENDER_FLAME_H
+
+#include "base/vec.h"
+#include "model/profile.h"
+
+#include <stdint.h>
+
+struct flame_box {
+    uint32_t node;         /* in profile.nodes; of a pruned box: the parent whose children were cut */
+    uint32_t depth;        /* 0: the root */
+    uint64_t start, total; /* in the metric's unit, from the left end */
+    uint64_t self;         /* of a pruned box: all of it */
+    uint8_t pruned;
+};
+
+struct flame {
+    VEC(struct flame_box) boxes; /* preorder: a box stands before its children, siblings left to right */
+    uint32_t depth;              /* of the deepest box */
+    uint64_t sum;                /* the root's total */
+    uint64_t pruned_nodes;       /* nodes with weight that have no box */
+    uint64_t pruned_weight;      /* sum of the pruned boxes */
+    uint64_t min_total;          /* nodes lighter than this were cut; 0: none */
+};
+
+struct flame_limits {
+    uint64_t min_total; /* cut what is lighter, 0: nothing */
+    size_t max_boxes; /* then the lightest, of equals the deepest, until about this many stay; 0: no limit */
+};
+
+/* `f` is zeroed by the caller and released by flame_release(). Frames without weight in the metric have no
+ * box; an empty profile gives the root's box alone, of width 0. */
+void flame_layout(struct flame *f, const struct profile *p, size_t metric, const struct flame_limits *lim);
+void flame_release(struct flame *f);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "render/html_words.h"
+
+#include "base/units.h"
+#include "render/markup.h"
+#include "render/palette.h"
+
+#include <string.h>
+
+#define TOP 30
+
+void html_facts(struct buf *out, const struct figures *f)
+{
+    for (size_t i = 0; i < f->facts.n; i++) {
+        buf_addstr(out, "<span>");
+        markup_text(out, f->facts.a[i].label);
+        buf_addstr(out, " <b>");
+        markup_text(out, f->facts.a[i].value);
+        buf_addstr(out, "</b></span>\n");
+    }
+}
+
+void html_quality(struct buf *out, const struct figures *f)
+{
+    for (size_t i = 0; i < f->quality.n; i++) {
+        const struct figure *x = &f->quality.a[i];
+
+        buf_addf(out, "<span%s title=\"", x->bad ? " class=\"bad\"" : "");
+        markup_text(out, x->help);
+        buf_addstr(out, "\">");
+        markup_text(out, x->label);
+        buf_addstr(out, " <b>");
+        markup_text(out, x->value);
+        buf_addstr(out, "</b></span>\n");
+    }
+}
+
+void html_warnings(struct buf *out, const struct figures *f)
+{
+    if (!f->warnings.n)
+        return;
+    buf_addf(out, "<details class=\"warnings\"%s><summary>%zu %s about this recording</summary><ul>\n",
+             f->warnings.n <= 3 ? " open" : "", f->warnings.n, f->warnings.n == 1 ? "note" : "notes");
+    for (size_t i = 0; i < f->warnings.n; i++) {
+        buf_addstr(out, "<li>");
+        markup_text(out, f->warnings.a[i]);
+        buf_addstr(out, "</li>\n");
+    }
+    buf_addstr(out, "</ul></details>\n");
+}
+
+void html_pruned(struct buf *out, const struct page_data_stats *s, const struct profile *p)
+{
+    double sum = p->metrics.n ? (double)p->metrics.a[0].sum : 0;
+    char count[32], share[32];
+
+    if (!s->pruned_nodes || sum <= 0)
+        return;
+    buf_addf(out,
+             "<p class=\"notice\" id=\"pruned\">To keep this file small, %s frames of the tree were pruned, "
+             "the lightest "
+             "ones: %s of the weight ends in them and is shown as [pruned]. The list of functions counts "
+             "all.</p>\n",
+             units_count(count, sizeof(count), s->pruned_nodes),
+             units_share(share, sizeof(share), (double)s->pruned_weight / sum));
+}
+
+static void add_row(struct buf *out, const struct functions *f, const struct profile *p, uint32_t i,
+                    double sum)
+{
+    const struct profile_frame *frame = &p->frames.a[i];
+    char self[32], total[32];
+
+    buf_addf(out, "<tr><td>%s</td><td>%s</td><td>%s</td><td>",
+             units_share(self, sizeof(self), (double)f->self[i] / sum),
+             units_share(total, sizeof(total), (double)f->total[i] / sum), palette_kind(frame->kind)->label);
+    markup_text(out, strtab_get(&p->strings, frame->func));
+    buf_addstr(out, "</td><td>");
+    markup_text(out, strtab_get(&p->strings, frame->file ? frame->file : frame->module));
+    buf_addstr(out, "</td></tr>\n");
+}
+
+void html_top(struct buf *out, const struct functions *f, const struct profile *p, size_t metric)
+{
+    uint32_t top[TOP];
+    size_t n = functions_top(f, top, TOP);
+
+    if (!n) {
+        buf_addstr(out, "<p class=\"notice\">No samples: nothing of this metric was recorded.</p>\n");
+        return;
+    }
+    buf_addstr(out,
+               "<table><tr><th>self</th><th>total</th><th>kind</th><th>function</th><th>where</th></tr>\n");
+    for (size_t i = 0; i < n; i++)
+        add_row(out, f, p, top[i], (double)p->metrics.a[metric].sum);
+    buf_addstr(out, "</table>\n");
+}

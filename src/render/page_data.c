@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "render/page_data.h"
+
+#include "base/mem.h"
+#include "render/palette.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SLICES 4096
+#define MIN_SLICES 64
+#define MAX_NAME   4096 /* bytes; C++ has longer ones, which end in an ellipsis */
+
+enum { FLAG_INLINED = 8, FLAG_UNKNOWN = 16, FLAG_PRUNED = 32, SHADE_SHIFT = 6 };
+
+struct encoder {
+    const struct page_data *d;
+    const struct profile *p;
+    struct flame flame;
+    struct buf *out;
+    uint32_t *frame_ids;           /* profile frame -> id on the page, 0: not there */
+    uint32_t *string_ids;          /* strtab id -> the same */
+    VEC(uint32_t) frames, strings; /* in the order of their ids */
+    uint32_t pruned_frame;         /* id, 0: nothing was pruned */
+    uint32_t *boxes; /* node -> its box, or the pruned box that holds it; only where samples have times */
+};
+
+/* ---- names ---- */
+
+static void use_string(struct encoder *x, uint32_t id)
+{
+    if (!id || x->string_ids[id])
+        return;
+    *vec_push(&x->strings) = id;
+    x->string_ids[id] = (uint32_t)x->strings.n;
+}
+
+static void use_frame(struct encoder *x, uint32_t frame)
+{
+    const struct profile_frame *f = &x->p->frames.a[frame];
+
+    if (x->frame_ids[frame])
+        return;
+    *vec_push(&x->frames) = frame;
+    x->frame_ids[frame] = (uint32_t)x->frames.n;
+    use_string(x, f->func);
+    use_string(x, f->file);
+    use_string(x, f->module);
+}
+
+static void collect_names(struct encoder *x)
+{
+    x->frame_ids = mem_calloc(x->p->frames.n, sizeof(*x->frame_ids));
+    x->string_ids = mem_calloc((size_t)strtab_count(&x->p->strings) + 1, sizeof(*x->string_ids));
+    for (size_t i = 1; i < x->flame.boxes.n; i++)
+        if (!x->flame.boxes.a[i].pruned)
+            use_frame(x, x->p->nodes.a[x->flame.boxes.a[i].node].frame);
+    if (x->flame.pruned_nodes)
+        x->pruned_frame = (uint32_t)x->frames.n + 1;
+}
+
+static void put_text(struct buf *out, const char *s)
+{
+    static const char ellipsis[] = "\342\200\246";
+    size_t n = strlen(s);
+
+    if (n <= MAX_NAME) {
+        buf_add_varint(out, n);
+        buf_add(out, s, n);
+        return;
+    }
+    for (n = MAX_NAME; n && ((uint8_t)s[n] & 0xc0) == 0x80;) /* not within a character */
+        n--;
+    buf_add_varint(out, n + strlen(ellipsis));
+    buf_add(out, s, n);
+    buf_addstr(out, ellipsis);
+}
+
+static void put_strings(struct encoder *x)
+{
+    buf_add_varint(x->out, x->strings.n + (x->pruned_frame != 0));
+    for (size_t i = 0; i < x->strings.n; i++)
+        put_text(x->out, strtab_get(&x->p->strings, x->strings.a[i]));
+    if (x->pruned_frame)
+        put_text(x->out, "[pruned]");
+}
+
+static void put_frame(struct encoder *x, uint32_t frame)
+{
+    const struct profile_frame *f = &x->p->frames.a[frame];
+    unsigned kind = f->kind < PALETTE_KINDS ? f->kind : FRAME_MARKER;
+
+    buf_add_varint(x->out, kind | (f->inlined ? FLAG_INLINED : 0) | (f->unknown ? FLAG_UNKNOWN : 0) |
+                               palette_shade(strtab_get(&x->p->strings, f->func)) << SHADE_SHIFT);
+    buf_add_varint(x->out, x->string_ids[f->func]);
+    buf_add_varint(x->out, x->string_ids[f->file]);
+    buf_add_varint(x->out, x->string_ids[f->module]);
+    buf_add_varint(x->out, f->line);
+    for (size_t m = 0; m < x->p->metrics.n; m++) {
+        buf_add_varint(x->out, x->d->functions[m].self[frame]);
+        buf_add_varint(x->out, x->d->functions[m].total[frame]);
+    }
+}
+
+static void put_frames(struct encoder *x)
+{
+    buf_add_varint(x->out, x->frames.n + (x->pruned_frame != 0));
+    for (size_t i = 0; i < x->frames.n; i++)
+        put_frame(x, x->frames.a[i]);
+    if (!x->pruned_frame)
+        return;
+    buf_add_varint(x->out, FRAME_MARKER | FLAG_PRUNED);
+    buf_add_varint(x->out, x->strings.n + 1);
+    for (size_t i = 0; i < 3 + 2 * x->p->metrics.n; i++)
+        buf_add_varint(x->out, 0);
+}
+
+/* ---- boxes ---- */
+
+/* Where the node's samples are shown: parents come first, so one pass does. */
+static void map_boxes(struct encoder *x)
+{
+    const struct profile *p = x->p;
+    uint32_t *pruned_of = mem_calloc(p->nodes.n, sizeof(*pruned_of)); /* node -> the pruned box under it */
+
+    x->boxes = mem_alloc(p->nodes.n * sizeof(*x->boxes));
+    memset(x->boxes, 0xff, p->nodes.n * sizeof(*x->boxes));
+    for (size_t i = 0; i < x->flame.boxes.n; i++) {
+        const struct flame_box *b = &x->flame.boxes.a[i];
+
+        if (b->pruned)
+            pruned_of[b->node] = (uint32_t)i;
+        else
+            x->boxes[b->node] = (uint32_t)i;
+    }
+    for (size_t i = 1; i < p->nodes.n; i++) {
+        uint32_t parent = p->nodes.a[i].parent;
+
+        if (x->boxes[i] != UINT32_MAX)
+            continue;
+        x->boxes[i] = pruned_of[parent] ? pruned_of[parent] : x->boxes[parent];
+        pruned_of[i] = x->boxes[i];
+    }
+    free(pruned_of);
+}
+
+/* Self weight in a metric besides the one that was laid out; a pruned box has what its siblings leave of the
+ * parent. */
+static uint64_t *other_selfs(const struct encoder *x, const struct profile_metric *m)
+{
+    const struct flame *f = &x->flame;
+    uint64_t *self = mem_calloc(f->boxes.n, sizeof(*self));
+    uint64_t *kept =
+        mem_calloc(x->p->nodes.n, sizeof(*kept)); /* node -> total of its children that have boxes */
+
+    for (size_t i = 0; i < f->boxes.n; i++) {
+        const struct flame_box *b = &f->boxes.a[i];
+
+        if (b->pruned)
+            continue;
+        self[i] = m->self[b->node];
+        if (b->node)
+            kept[x->p->nodes.a[b->node].parent] += m->total[b->node];
+    }
+    for (size_t i = 0; i < f->boxes.n; i++) {
+        uint32_t node = f->boxes.a[i].node;
+
+        if (f->boxes.a[i].pruned)
+            self[i] = m->total[node] - m->self[node] - kept[node];
+    }
+    free(kept);
+    return self;
+}
+
+static void put_boxes(struct encoder *x)
+{
+    const struct flame *f = &x->flame;
+    size_t others = x->p->metrics.n > 1 ? x->p->metrics.n - 1 : 0;
+    uint64_t **self = mem_calloc(others, sizeof(*self));
+    uint32_t depth = 0;
+
+    for (size_t m = 0; m < others; m++)
+        self[m] = other_selfs(x, &x->p->metrics.a[m + 1]);
+    buf_add_varint(x->out, f->boxes.n);
+    for (size_t i = 0; i < f->boxes.n; i++) {
+        const struct flame_box *b = &f->boxes.a[i];
+
+        buf_add_varint(x->out, i ? depth + 1 - b->depth : 0);
+        depth = b->depth;
+        buf_add_varint(x->out, !i          ? 0
+                               : b->pruned ? x->pruned_frame
+                                           : x->frame_ids[x->p->nodes.a[b->node].frame]);
+        if (x->p->metrics.n)
+            buf_add_varint(x->out, b->self);
+        for (size_t m = 0; m < others; m++)
+            buf_add_varint(x->out, self[m][i]);
+    }
+    for (size_t m = 0; m < others; m++)
+        free(self[m]);
+    free(self);
+}
+
+/* ---- samples by time ---- */
+
+struct pair {
+    uint32_t slice, box;
+    uint64_t value;
+};
+
+typedef VEC(struct pair) pairs;
+
+static int by_slice_and_box(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+
+    if (x->slice != y->slice)
+        return x->slice < y->slice ? -1 : 1;
+    return x->box < y->box ? -1 : x->box > y->box;
+}
+
+/* Sorts and adds up what has the same slice and box. */
+static void merge(pairs *v)
+{
+    size_t n = 0;
+
+    if (v->n)
+        qsort(v->a, v->n, sizeof(*v->a), by_slice_and_box);
+    for (size_t i = 0; i < v->n; i++) {
+        if (n && v->a[n - 1].slice == v->a[i].slice && v->a[n - 1].box == v->a[i].box)
+            v->a[n - 1].value += v->a[i].value;
+        else
+            v->a[n++] = v->a[i];
+    }
+    v->n = n;
+}
+
+/* Half as many slices, twice as long. */
+static void coarsen(pairs *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        v->a[i].slice /= 2;
+    merge(v);
+}
+
+static void put_pairs(struct buf *out, const pairs *v, uint32_t slices)
+{
+    size_t i = 0;
+
+    buf_add_varint(out, slices);
+    buf_add_varint(out, v->n);
+    for (uint32_t s = 0; s < slices; s++) {
+        size_t end = i;
+        uint32_t box = 0;
+
+        while (end < v->n && v->a[end].slice == s)
+            end++;
+        buf_add_varint(out, end - i);
+        for (; i < end; i++) {
+            buf_add_varint(out, v->a[i].box - box);
+            buf_add_varint(out, v->a[i].value);
+            box = v->a[i].box;
+        }
+    }
+}
+
+/* One slicing serves all metrics, so that a range means the same in each. */
+static uint64_t put_slices(struct encoder *x)
+{
+    size_t nmetrics = x->p->metrics.n, total = 0;
+    pairs *v = mem_calloc(nmetrics, sizeof(*v));
+    uint64_t last = 0, ns;
+    uint32_t slices = MAX_SLICES;
+
+    for (size_t i = 0; i < x->p->samples.n; i++)
+        last = x->p->samples.a[i].ts > last ? x->p->samples.a[i].ts : last;
+    ns = last / slices + 1;
+    for (size_t i = 0; i < x->p->samples.n; i++) {
+        const struct profile_sample *s = &x->p->samples.a[i];
+
+        if (s->metric < nmetrics && s->node < x->p->nodes.n)
+            *vec_push(&v[s->metric]) = (struct pair){(uint32_t)(s->ts / ns), x->boxes[s->node], s->value};
+    }
+    for (size_t m = 0; m < nmetrics; m++) {
+        merge(&v[m]);
+        total += v[m].n;
+    }
+    while (total > x->d->max_pairs && slices > MIN_SLICES) {
+        slices /= 2;
+        ns *= 2;
+        total = 0;
+        for (size_t m = 0; m < nmetrics; m++) {
+            coarsen(&v[m]);
+            total += v[m].n;
+        }
+    }
+    slices = (uint32_t)(last / ns) + 1;
+    for (size_t m = 0; m < nmetrics; m++) {
+        put_pairs(x->out, &v[m], slices);
+        vec_release(&v[m]);
+    }
+    free(v);
+    return ns;
+}
+
+void page_data_encode(const struct page_data *d, struct buf *out, struct page_data_stats *stats)
+{
+    struct encoder x = {.d = d, .p = d->p, .out = out};
+    struct flame_limits lim = {.max_boxes = d->max_boxes};
+
+    *stats = (struct page_data_stats){0};
+    flame_layout(&x.flame, d->p, 0, &lim);
+    collect_names(&x);
+    put_strings(&x);
+    put_frames(&x);
+    put_boxes(&x);
+    if (d->p->samples.n && x.flame.sum) {
+        map_boxes(&x);
+        stats->slice_ns = put_slices(&x);
+        free(x.boxes);
+    } else {
+        for (size_t m = 0; m < d->p->metrics.n; m++)
+            put_pairs(out, &(pairs){0}, 0);
+    }
+    stats->pruned_nodes = x.flame.pruned_nodes;
+    stats->pruned_weight = x.flame.pruned_weight;
+    stats->min_total = x.flame.min_total;
+    flame_release(&x.flame);
+    free(x.frame_ids);
+    free(x.string_ids);
+    vec_release(&x.frames);
+    vec_release(&x.strings);
+}

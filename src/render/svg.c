@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A static flame graph for a ticket: no script, works in any viewer, follows the viewer's dark mode where it
+ * can. */
+#include "base/units.h"
+#include "render/figures.h"
+#include "render/flame.h"
+#include "render/markup.h"
+#include "render/palette.h"
+#include "render/renderer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH      1200.0
+#define MARGIN     12.0
+#define ROW        17
+#define LINE       16   /* of the header */
+#define CHAR       6.65 /* of the 11 px monospace font: 0.6 em, the fixed pitch of the usual ones, rounded up */
+#define MIN_PIXELS 0.4   /* narrower boxes are pruned */
+#define MAX_BOXES  12000 /* about 3 MB */
+
+struct picture {
+    const struct profile *p;
+    const struct profile_metric *metric;
+    struct flame flame;
+    struct figures figures;
+    struct buf *out;
+    double per_unit; /* pixels */
+    double top;      /* of the deepest row */
+};
+
+static void add_value(struct buf *out, const struct profile_metric *m, uint64_t v)
+{
+    char text[48];
+
+    if (!strcmp(m->unit, "ns")) {
+        buf_addstr(out, units_duration(text, sizeof(text), v));
+        return;
+    }
+    buf_addf(out, "%s ", units_count(text, sizeof(text), v));
+    markup_text(out, m->unit);
+}
+
+static void add_text(struct picture *pic, double y, const char *class, const char *s)
+{
+    buf_addf(pic->out, "<text class=\"%s\" x=\"%.0f\" y=\"%.0f\">", class, MARGIN, y);
+    markup_cut(pic->out, s, (size_t)((WIDTH - 2 * MARGIN) / CHAR));
+    buf_addstr(pic->out, "</text>\n");
+}
+
+/* "taken 1,960 · lost 0 · ...", those that are bad in bold. */
+static void add_figures(struct picture *pic, double y, const struct figure *a, size_t n)
+{
+    size_t room = (size_t)((WIDTH - 2 * MARGIN) / CHAR), used = 0;
+
+    buf_addf(pic->out, "<text class=\"m\" x=\"%.0f\" y=\"%.0f\">", MARGIN, y);
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(a[i].label) + strlen(a[i].value) + 4;
+
+        if (used + len > room)
+            break;
+        used += len;
+        buf_addstr(pic->out, i ? " \302\267 " : "");
+        buf_addstr(pic->out, a[i].bad ? "<tspan class=\"bad\">" : "");
+        markup_text(pic->out, a[i].label);
+        buf_addch(pic->out, ' ');
+        markup_text(pic->out, a[i].value);
+        buf_addstr(pic->out, a[i].bad ? "</tspan>" : "");
+    }
+    buf_addstr(pic->out, "</text>\n");
+}
+
+static void add_legend(struct picture *pic, double y)
+{
+    uint8_t seen[PALETTE_KINDS] = {0};
+    double x = MARGIN;
+
+    for (size_t i = 1; i < pic->flame.boxes.n; i++) {
+        const struct flame_box *b = &pic->flame.boxes.a[i];
+        unsigned kind = b->pruned ? FRAME_MARKER : pic->p->frames.a[pic->p->nodes.a[b->node].frame].kind;
+
+        seen[kind < PALETTE_KINDS ? kind : FRAME_MARKER] = 1;
+    }
+    for (unsigned k = 0; k < PALETTE_KINDS; k++) {
+        const struct palette_kind *kind = palette_kind(k);
+
+        if (!seen[k])
+            continue;
+        buf_addf(pic->out,
+                 "<rect class=\"%s-0\" fill=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"11\" height=\"11\"/>"
+                 "<text class=\"m\" x=\"%.0f\" y=\"%.0f\">%s</text>\n",
+                 kind->id, kind->light[0], x, y - 10, x + 16, y, kind->label);
+        x += 16 + CHAR * (double)strlen(kind->label) + 18;
+    }
+}
+
+static void add_style(struct buf *out)
+{
+    buf_addstr(out,
+               "<style>\n"
+               "text{font:11px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#1b1f24}\n"
+               ".t{font-size:14px;font-weight:bold}.m{fill:#4b535d}.bad{font-weight:bold;fill:#b3261e}\n"
+               "@media(prefers-color-scheme:dark){#ground{fill:#16191d}text{fill:#eceff2}.m{fill:#aab2bd}"
+               ".bad{fill:#ff8a80}\n");
+    for (unsigned k = 0; k < PALETTE_KINDS; k++)
+        for (unsigned s = 0; s < PALETTE_SHADES; s++)
+            buf_addf(out, ".%s-%u{fill:%s}", palette_kind(k)->id, s, palette_kind(k)->dark[s]);
+    buf_addstr(out, "}\n</style>\n");
+}
+
+static const char *box_name(const struct picture *pic, const struct flame_box *b, unsigned *kind)
+{
+    const struct profile_frame *f;
+
+    *kind = FRAME_NONE;
+    if (b->pruned) {
+        *kind = FRAME_MARKER;
+        return "[pruned]";
+    }
+    if (!b->node)
+        return "all";
+    f = &pic->p->frames.a[pic->p->nodes.a[b->node].frame];
+    *kind = f->kind;
+    return strtab_get(&pic->p->strings, f->func);
+}
+
+static void add_title(struct picture *pic, const struct flame_box *b, const char *name)
+{
+    char share[32];
+
+    buf_addstr(pic->out, "<title>");
+    markup_text(pic->out, name);
+    if (!b->pruned && b->node) {
+        const struct profile_frame *f = &pic->p->frames.a[pic->p->nodes.a[b->node].frame];
+
+        if (f->file) {
+            buf_addstr(pic->out, "\n");
+            markup_text(pic->out, strtab_get(&pic->p->strings, f->file));
+            if (f->line)
+                buf_addf(pic->out, ":%u", f->line);
+        }
+        if (f->module) {
+            buf_addstr(pic->out, "\n");
+            markup_text(pic->out, strtab_get(&pic->p->strings, f->module));
+        }
+    }
+    buf_addstr(pic->out, "\n");
+    add_value(pic->out, pic->metric, b->total);
+    buf_addf(
+        pic->out, ", %s</title>",
+        units_share(share, sizeof(share), pic->flame.sum ? (double)b->total / (double)pic->flame.sum : 0));
+}
+
+static void add_box(struct picture *pic, const struct flame_box *b)
+{
+    double x = MARGIN + (double)b->start * pic->per_unit, w = (double)b->total * pic->per_unit;
+    double y = pic->top + (double)(pic->flame.depth - b->depth) * ROW;
+    unsigned kind, shade;
+    const char *name = box_name(pic, b, &kind);
+    const struct palette_kind *k = palette_kind(kind);
+
+    if (w < 0.05)
+        return;
+    shade = palette_shade(name);
+    buf_addstr(pic->out, "<g>");
+    add_title(pic, b, name);
+    buf_addf(pic->out,
+             "<rect class=\"%s-%u\" fill=\"%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\"/>", k->id,
+             shade, k->light[shade], x, y, w > 1 ? w - 0.5 : w, ROW - 1);
+    if (w >= 3 * CHAR + 4) {
+        buf_addf(pic->out, "<text x=\"%.2f\" y=\"%.0f\">", x + 3, y + ROW - 5);
+        markup_cut(pic->out, name, (size_t)((w - 5) / CHAR));
+        buf_addstr(pic->out, "</text>");
+    }
+    buf_addstr(pic->out, "</g>\n");
+}
+
+static void add_pruned(struct picture *pic, double y)
+{
+    const struct flame *f = &pic->flame;
+    char count[32], share[32], least[48];
+    struct buf text = {0};
+
+    if (!f->pruned_nodes)
+        return;
+    buf_addf(&text, "[pruned]: %s frames lighter than %s, too small to see; %s of the weight ends in them",
+             units_count(count, sizeof(count), f->pruned_nodes),
+             units_share(least, sizeof(least), f->sum ? (double)f->min_total / (double)f->sum : 0),
+             units_share(share, sizeof(share), f->sum ? (double)f->pruned_weight / (double)f->sum : 0));
+    add_text(pic, y, "m", buf_str(&text));
+    buf_release(&text);
+}
+
+static void add_header(struct picture *pic, const struct render_input *in)
+{
+    char *command = figures_command(in->meta);
+    struct buf title = {0};
+
+    buf_addstr(&title, in->title ? in->title : command);
+    if (pic->metric) {
+        buf_addf(&title, " - %s, ", pic->metric->name);
+        add_value(&title, pic->metric, pic->flame.sum);
+    }
+    add_text(pic, 24, "t", buf_str(&title));
+    add_figures(pic, 24 + LINE * 1.2, pic->figures.facts.a, pic->figures.facts.n);
+    add_figures(pic, 24 + LINE * 2.2, pic->figures.quality.a, pic->figures.quality.n);
+    add_legend(pic, 24 + LINE * 3.4);
+    add_pruned(pic, 24 + LINE * 4.4);
+    buf_release(&title);
+    free(command);
+}
+
+static void draw(struct picture *pic, const struct render_input *in)
+{
+    double head = 24 + LINE * (pic->flame.pruned_nodes ? 5.0 : 4.0), height;
+
+    pic->top = head + 4;
+    height = pic->top + (pic->flame.depth + 1.0) * ROW + MARGIN;
+    buf_addf(pic->out,
+             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+             "viewBox=\"0 0 %.0f %.0f\">\n",
+             WIDTH, height, WIDTH, height);
+    add_style(pic->out);
+    buf_addstr(pic->out, "<rect id=\"ground\" fill=\"#ffffff\" width=\"100%\" height=\"100%\"/>\n");
+    add_header(pic, in);
+    if (!pic->flame.sum)
+        add_text(pic, pic->top + ROW - 5, "m", "No samples: nothing of this metric was recorded.");
+    for (size_t i = 0; pic->flame.sum && i < pic->flame.boxes.n; i++)
+        add_box(pic, &pic->flame.boxes.a[i]);
+    buf_addstr(pic->out, "</svg>\n");
+}
+
+static int render(const struct render_input *in, struct buf *out, struct err *e)
+{
+    struct picture pic = {.p = in->profile, .out = out};
+    struct flame_limits lim = {.max_boxes = MAX_BOXES};
+
+    if (in->profile->metrics.n) {
+        pic.metric = &in->profile->metrics.a[0];
+        lim.min_total = (uint64_t)((double)pic.metric->sum * MIN_PIXELS / (WIDTH - 2 * MARGIN));
+    }
+    flame_layout(&pic.flame, in->profile, 0, &lim);
+    if (pic.flame.sum)
+        pic.per_unit = (WIDTH - 2 * MARGIN) / (double)pic.flame.sum;
+    figures_make(&pic.figures, in->quality, in->meta);
+    draw(&pic, in);
+    figures_release(&pic.figures);
+    flame_release(&pic.flame);
+    return 0;
+}
+
+const struct renderer_ops renderer_svg = {
+    .name = "svg",
+    .suffix = ".svg",
+    .summary = "a static flame graph, for a ticket",
+    .render = render,
+};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The toolbar of the flame graph: kinds, focus, what is hidden, the path to the zoomed box, the box's menu. */
+
+function makeButton(text, title, action) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = text;
+    button.title = title;
+    button.addEventListener("click", action);
+    return button;
+}
+
+/* A button for each kind of frame that the profile has: shown or folded into the callers. */
+function makeKindButtons(model, root) {
+    const {frames} = model.profile, seen = new Set(frames.kind.subarray(1).filter((_, i) => !frames.pruned[i + 1]));
+    model.info.kinds.forEach((kind, k) => {
+        if (!seen.has(k) || kind.id === "task" || kind.id === "marker")
+            return;
+        const button = makeButton(kind.label, `show ${kind.label} frames, or add their time to the callers`, () => {
+            const hidden = new Set(model.hiddenKinds);
+            if (!hidden.delete(k))
+                hidden.add(k);
+            model.set({hiddenKinds: hidden});
+        });
+        button.prepend(makeSwatch(kind.id));
+        button.dataset.kind = kind.id;
+        root.append(button);
+        const show = () => button.setAttribute("aria-pressed", String(!model.hiddenKinds.has(k)));
+        model.subscribe(show);
+        show();
+    });
+}
+
+function makeFocus(model, select) {
+    const {tree, frames} = model.profile, tasks = model.tasks(), sum = model.info.metrics[model.metric].sum;
+    select.closest("label").hidden = tasks.length < 2;
+    const add = (text, value) => {
+        const option = document.createElement("option");
+        option.textContent = text;
+        option.value = value;
+        select.append(option);
+    };
+    add("all processes", 0);
+    for (const task of tasks)
+        add("\u2003".repeat(task.depth) + frames.func[tree.frame[task.box]] + "  " + formatShare(task.weight, sum),
+            task.box);
+    select.addEventListener("change", () => model.set({focus: +select.value}));
+    model.subscribe(() => select.value = model.focus);
+}
+
+/* All frames of the same function: where lines are kept apart it has several. */
+function framesLike(frames, like, what) {
+    const found = [];
+    for (let f = 1; f < frames.n; f++)
+        if (what === "module" ? frames.module[f] === frames.module[like]
+            : frames.func[f] === frames.func[like] && frames.module[f] === frames.module[like] &&
+              frames.file[f] === frames.file[like])
+            found.push(f);
+    return found;
+}
+
+class Hidden {
+    constructor(model, root) {
+        this.model = model;
+        this.root = root;
+        this.groups = []; /* {name, frames} */
+        model.subscribe(() => this.draw());
+    }
+    add(frame, what) {
+        const {frames} = this.model.profile;
+        if (frame <= 0 || frames.pruned[frame])
+            return;
+        this.groups.push({name: what === "module" ? frames.module[frame] : frames.func[frame],
+                          frames: framesLike(frames, frame, what)});
+        this.apply();
+    }
+    clear() {
+        this.groups = [];
+        this.apply();
+    }
+    apply() {
+        this.model.set({hiddenFrames: new Set(this.groups.flatMap(group => group.frames))});
+    }
+    draw() {
+        this.root.replaceChildren();
+        if (this.groups.length)
+            this.root.append("hidden:");
+        for (const group of this.groups)
+            this.root.append(makeButton(group.name + " \u00d7", "show it again", () => {
+                this.groups = this.groups.filter(other => other !== group);
+                this.apply();
+            }));
+    }
+}
+
+/* The path to the zoomed box; where it is long, its middle is left out. */
+function makePath(model, pane, root) {
+    const draw = () => {
+        const {tree} = model, {func} = model.profile.frames, path = [];
+        for (let i = pane.zoom; i >= 0; i = tree.parent[i])
+            path.unshift(i);
+        root.replaceChildren();
+        path.forEach((node, at) => {
+            if (path.length > 8 && at > 2 && at < path.length - 4) {
+                if (at === 3)
+                    root.append(` \u203a \u2026 ${path.length - 7} frames \u2026`);
+                return;
+            }
+            if (at)
+                root.append(" \u203a ");
+            root.append(makeButton(func[tree.frame[node]], "zoom to this frame", () => pane.zoomTo(node)));
+        });
+        const whole = tree.total[0], here = tree.total[pane.zoom];
+        if (pane.zoom)
+            root.append(`  ${formatValue(here, model.unit)}, ${formatShare(here, whole)}`);
+        else
+            root.append("  " + formatValue(whole, model.unit));
+    };
+    pane.on("zoom", draw);
+    draw();
+}
+
+class BoxMenu {
+    constructor(model, pane, root, hidden, search) {
+        this.root = root;
+        pane.on("menu", (node, event) => {
+            const {frames} = model.profile, f = model.tree.frame[node];
+            const items = [["Zoom to this frame", () => pane.zoomTo(node)]];
+            if (f && !frames.pruned[f]) {
+                items.push(["Hide this function", () => hidden.add(f, "function")]);
+                if (frames.module[f])
+                    items.push(["Hide its module " + frames.module[f].split("/").pop(), () => hidden.add(f, "module")]);
+                items.push(["Search for this name", () => search.setName(frames.func[f])],
+                           ["Copy the name", () => navigator.clipboard?.writeText(frames.func[f])]);
+            }
+            root.replaceChildren(...items.map(([text, action]) => makeButton(text, "", () => {
+                this.close();
+                action();
+            })));
+            root.hidden = false;
+            root.style.left = Math.min(event.clientX, innerWidth - root.offsetWidth - 4) + "px";
+            root.style.top = Math.min(event.clientY, innerHeight - root.offsetHeight - 4) + "px";
+            root.firstChild.focus();
+        });
+        document.addEventListener("pointerdown", event => {
+            if (!root.contains(event.target))
+                this.close();
+        });
+    }
+    close() {
+        const open = !this.root.hidden;
+        this.root.hidden = true;
+        return open;
+    }
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts the page together: decodes, makes the panes, connects the controls. */
+
+class App {
+    constructor() {
+        const info = JSON.parse(document.getElementById("info").textContent);
+        const bytes = base64Bytes(document.getElementById("profile").textContent.trim());
+        const $ = selector => document.querySelector(selector);
+        this.model = new Model(decodeProfile(bytes, info.metrics), info);
+        this.pane = new FlamePane(this.model, $("#pane-flame"));
+        this.search = new Search(this.model, this.pane, $("#search"), $("#search-result"));
+        this.hidden = new Hidden(this.model, $("#hidden"));
+        this.menu = new BoxMenu(this.model, this.pane, $("#box-menu"), this.hidden, this.search);
+        this.range = new TimelineRange(this.model, $("#range"));
+        this.tooltip = new Tooltip(this.model, this.pane, $("#tooltip"), $("#status"));
+        this.table = new TablePane(this.model, $("#pane-table"), frame => {
+            this.search.setName(info && this.model.profile.frames.func[frame]);
+            this.showPane("flame");
+        });
+        this.panes = {flame: this.pane, table: this.table};
+        makeKindButtons(this.model, $("#kinds"));
+        makeFocus(this.model, $("#focus"));
+        makePath(this.model, this.pane, $("#path"));
+        this.connect($);
+        $("#pane-flame").classList.toggle("empty", this.model.info.metrics[0].sum === 0);
+    }
+    connect($) {
+        const table = keyTable(this);
+        this.help = $("#help");
+        fillHelp(table, $("#help tbody"));
+        listenToKeys(this, table);
+        $("#icicle").addEventListener("click", () => this.toggleIcicle());
+        $("#order").addEventListener("click", () => this.toggleOrder());
+        $("#reset").addEventListener("click", () => this.reset());
+        $("#theme").addEventListener("click", () => this.toggleTheme());
+        $("#help-open").addEventListener("click", () => this.toggleHelp());
+        for (const tab of document.querySelectorAll("[data-pane]"))
+            tab.addEventListener("click", () => this.showPane(tab.dataset.pane));
+        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", event => {
+            if (!readSetting("theme"))
+                this.setTheme(event.matches ? "dark" : "light");
+        });
+        this.labels();
+    }
+    labels() {
+        document.getElementById("icicle").textContent = this.pane.icicle ? "icicle" : "flame";
+        document.getElementById("order").textContent = this.pane.byWeight ? "by weight" : "by name";
+    }
+    showPane(name) {
+        for (const [other, pane] of Object.entries(this.panes)) {
+            const on = other === name;
+            document.getElementById("pane-" + other).hidden = !on;
+            document.querySelector(`[data-pane="${other}"]`).setAttribute("aria-selected", String(on));
+            if (!on)
+                pane.hide?.();
+        }
+        this.panes[name].show();
+    }
+    toggleIcicle() {
+        this.pane.setIcicle(!this.pane.icicle);
+        this.labels();
+    }
+    toggleOrder() {
+        this.pane.setByWeight(!this.pane.byWeight);
+        this.labels();
+    }
+    toggleHelp() {
+        if (this.help.open)
+            this.help.close();
+        else
+            this.help.showModal();
+    }
+    toggleTheme() {
+        const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+        writeSetting("theme", theme);
+        this.setTheme(theme);
+    }
+    setTheme(theme) {
+        document.documentElement.dataset.theme = theme;
+        this.pane.painter.readTheme();
+        this.pane.repaint();
+        if (!this.range.root.hidden)
+            this.range.draw();
+    }
+    reset() {
+        this.search.set("");
+        this.hidden.groups = [];
+        this.pane.zoomPath = [];
+        this.model.set({range: null, focus: 0, hiddenKinds: new Set(), hiddenFrames: new Set()});
+    }
+    escape() {
+        if (this.help.open)
+            this.help.close();
+        else if (this.menu.close())
+            return;
+        else if (this.search.input.value)
+            this.search.set("");
+        else if (this.pane.zoom)
+            this.pane.zoomTo(0);
+    }
+}
+
+document.documentElement.classList.add("scripted");
+window.wprof = new App();

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* With WPROF_PAGES=DIR every page made here is also written there: tests/browser opens them. */
+#include "render/base64.h"
+#include "render/functions.h"
+#include "render/page_data.h"
+#include "render_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MAX_FILE 10000000
+
+/* Renders, keeps a copy where asked, and gives the page for closer looks. */
+static void make_page(struct fixture *x, const char *name, struct buf *out)
+{
+    const char *dir = getenv("WPROF_PAGES");
+    char path[512];
+    struct err e = {0};
+
+    fake_finish(&x->fake);
+    assert_int_equal(fixture_render(x, "html", out), 0);
+    assert_true(out->len <= MAX_FILE);
+    assert_null(strstr(out->data, "{{"));
+    assert_non_null(strstr(out->data, "</html>"));
+    if (!dir)
+        return;
+    snprintf(path, sizeof(path), "%s/%s.html", dir, name);
+    if (io_replace_file(AT_FDCWD, path, out->data, out->len, &e))
+        fail_msg("%s", e.msg);
+}
+
+static void a_training_run(void **state)
+{
+    struct fixture x;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    fixture_run(&x);
+    make_page(&x, "train", &out);
+    assert_non_null(strstr(out.data, "python3 examples/train.py --epochs 2"));
+    assert_non_null(strstr(out.data, "gpu-box-7"));
+    assert_non_null(strstr(out.data, "cpu-clock at 99 Hz"));
+    assert_non_null(strstr(out.data, "unwound <b>99.90 %"));
+    assert_null(strstr(out.data, "http://"));
+    assert_null(strstr(out.data, "https://"));
+    /* What there is without a script. */
+    assert_non_null(strstr(strstr(out.data, "<noscript>"), "slow_transform"));
+    buf_release(&out);
+    fixture_close(&x);
+}
+
+static void hostile_names_stay_text(void **state)
+{
+    struct fixture x;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    *vec_push(&x.meta.command) = mem_strdup(HOSTILE);
+    *vec_push(&x.meta.notes) = HOSTILE;
+    fake_sample(&x.fake, 10, "t:" HOSTILE ";p:" HOSTILE ";n:line\nbreak", 3);
+    fake_sample(&x.fake, 20, "t:" HOSTILE ";p:\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d;n:\xe5\x87\xbd\xe6\x95\xb0",
+                3);
+    fake_sample(&x.fake, 30, "t:" HOSTILE ";p:\xe2\x80\xaeturned;n:\xff\xfe", 3);
+    make_page(&x, "hostile", &out);
+    assert_null(strstr(out.data, "<img"));
+    vec_release(&x.meta.notes);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
+static void bad_quality_is_said(void **state)
+{
+    struct fixture x;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    fixture_run(&x);
+    x.quality.lost = 500;
+    x.quality.unwound_share = 0.61;
+    x.quality.unknown_share = 0.3;
+    x.quality.cost_share = NAN;
+    make_page(&x, "bad", &out);
+    assert_non_null(strstr(out.data, "of the samples were lost"));
+    assert_non_null(strstr(out.data, "61.0 % of the stacks reach"));
+    assert_non_null(strstr(out.data, "cost <b>not measured"));
+    buf_release(&out);
+    fixture_close(&x);
+}
+
+static void an_empty_profile_says_so(void **state)
+{
+    struct fixture x;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    x.quality = (struct quality){.unwound_share = NAN, .unknown_share = NAN, .cost_share = NAN};
+    make_page(&x, "empty", &out);
+    assert_non_null(strstr(out.data, "No samples"));
+    buf_release(&out);
+    fixture_close(&x);
+}
+
+static void one_sample(void **state)
+{
+    struct fixture x;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    fake_sample(&x.fake, 0, "t:true;n:_start", 1);
+    make_page(&x, "one", &out);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
+static void deep_recursion(void **state)
+{
+    struct fixture x;
+    struct buf out = {0}, stack = {0};
+
+    fixture_open(&x);
+    buf_addstr(&stack, "t:app");
+    for (int i = 0; i < 2000; i++)
+        buf_addstr(&stack, ";n:recurse");
+    fake_stack(&x.fake, buf_str(&stack), 7);
+    make_page(&x, "deep", &out);
+    buf_release(&out);
+    buf_release(&stack);
+    fixture_close(&x);
+}
+
+/* Names alone can be larger than a page may be. */
+static void long_names_are_bounded(void **state)
+{
+    struct fixture x;
+    struct buf out = {0}, name = {0};
+
+    fixture_open(&x);
+    for (int i = 0; i < 6000; i++) {
+        buf_clear(&name);
+        buf_addf(&name, "t:app;n:f%d", i);
+        for (int k = 0; k < 400; k++)
+            buf_addstr(&name, "<std::vector>");
+        fake_stack(&x.fake, buf_str(&name), (uint64_t)i + 1);
+    }
+    make_page(&x, "names", &out);
+    assert_non_null(strstr(out.data, "id=\"pruned\""));
+    buf_release(&out);
+    buf_release(&name);
+    fixture_close(&x);
+}
+
+/* A million different stacks, heavy-tailed; made only for the browser, since it takes seconds. */
+static void a_million_stacks(void **state)
+{
+    struct fixture x;
+    struct buf out = {0};
+    char stack[1024];
+    uint64_t r = 1;
+
+    if (!getenv("WPROF_PAGES"))
+        skip();
+    fixture_open(&x);
+    for (unsigned i = 0; i < 1000000; i++) {
+        size_t n = (size_t)sprintf(stack, "t:python3;p:main");
+
+        r = hash_u64(r + i);
+        for (unsigned d = 0; d < 24; d++)
+            n += (size_t)sprintf(
+                stack + n, ";%c:module_%02u.function_name_%u", "npk"[d % 3], d,
+                (unsigned)(hash_u64(r >> (d < 20 ? 62 - 2 * (d % 20) : 0)) % (d < 20 ? 5 : 5000)));
+        fake_stack(&x.fake, stack, 1 + (r % 1000 == 0) * 200);
+    }
+    make_page(&x, "million", &out);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
+static void base64_is_padded(void **state)
+{
+    struct buf out = {0};
+
+    base64_add(&out, "foobar", 6);
+    buf_addch(&out, ' ');
+    base64_add(&out, "foob", 4);
+    buf_addch(&out, ' ');
+    base64_add(&out, "fooba", 5);
+    base64_add(&out, "", 0);
+    /* RFC 4648, section 10. */
+    assert_string_equal(out.data, "Zm9vYmFy Zm9vYg== Zm9vYmE=");
+    buf_release(&out);
+}
+
+static void functions_count_recursion_once(void **state)
+{
+    struct functions f = {0};
+    struct fake fake;
+    uint32_t top[2];
+
+    fake_init(&fake, "oncpu", "samples");
+    fake_stack(&fake, "n:a;n:b;n:a;n:c", 4);
+    fake_stack(&fake, "n:a;n:a", 3);
+    fake_stack(&fake, "n:d;n:a", 2);
+    fake_stack(&fake, "n:d", 1);
+    fake_finish(&fake);
+    functions_sum(&f, &fake.p, 0);
+    /* Frames in the order of their first use: all, a, b, c, d. */
+    assert_int_equal(f.total[1], 9);
+    assert_int_equal(f.self[1], 5);
+    assert_int_equal(f.total[2], 4);
+    assert_int_equal(f.total[4], 3);
+    assert_int_equal(functions_top(&f, top, 2), 2);
+    assert_int_equal(top[0], 1);
+    assert_int_equal(top[1], 3);
+    functions_release(&f);
+    fake_release(&fake);
+}
+
+/* Skips to the slices of page data and adds up what they hold. */
+static void slices_keep_every_sample(void **state)
+{
+    struct functions f = {0};
+    struct page_data_stats stats;
+    struct buf out = {0};
+    struct fixture x;
+    struct cursor c;
+    uint64_t n, sum = 0, slices, pairs;
+
+    fixture_open(&x);
+    fixture_run(&x);
+    fake_finish(&x.fake);
+    functions_sum(&f, &x.fake.p, 0);
+    page_data_encode(&(struct page_data){&x.fake.p, &f, 12, 300}, &out, &stats);
+    assert_true(stats.pruned_nodes > 0);
+    c = cursor_init(out.data, out.len);
+    for (n = cursor_varint(&c); n; n--)
+        cursor_bytes(&c, cursor_varint(&c));
+    for (n = cursor_varint(&c) * 7; n; n--)
+        cursor_varint(&c);
+    for (n = cursor_varint(&c); n; n--) {
+        cursor_varint(&c);
+        cursor_varint(&c);
+        sum += cursor_varint(&c);
+    }
+    assert_int_equal(sum, 1500);
+    slices = cursor_varint(&c);
+    pairs = cursor_varint(&c);
+    assert_true(pairs <= 300 && slices >= 32);
+    assert_true(slices * stats.slice_ns >= 9990000000);
+    sum = 0;
+    for (; slices; slices--)
+        for (n = cursor_varint(&c); n; n--) {
+            cursor_varint(&c);
+            sum += cursor_varint(&c);
+        }
+    assert_int_equal(sum, 1500);
+    assert_false(c.bad);
+    assert_ptr_equal(c.p, c.end);
+    functions_release(&f);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_training_run),
+        cmocka_unit_test(hostile_names_stay_text),
+        cmocka_unit_test(bad_quality_is_said),
+        cmocka_unit_test(an_empty_profile_says_so),
+        cmocka_unit_test(one_sample),
+        cmocka_unit_test(deep_recursion),
+        cmocka_unit_test(long_names_are_bounded),
+        cmocka_unit_test(a_million_stacks),
+        cmocka_unit_test(base64_is_padded),
+        cmocka_unit_test(functions_count_recursion_once),
+        cmocka_unit_test(slices_keep_every_sample),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
