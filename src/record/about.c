@@ -40,7 +40,8 @@ void about_fill(struct meta *m, char *const *argv, char *const *env, const char 
     size_t n = redact_env(env, listed, ARRAY_SIZE(listed));
 
     fill_machine(m);
-    m->session_id = workload_session_id();
+    m->session_id = mem_calloc(24, 1);
+    session_new_id(m->session_id, (double)clock_ns(CLOCK_REALTIME) / 1e9);
     m->schema_version = 1;
     m->state = mem_strdup("recording");
     m->workload = workload ? mem_strdup(workload) : workload_name(argv);

@@ -9,7 +9,6 @@
 #include "record/live.h"
 #include "record/signals.h"
 #include "record/targets.h"
-#include "record/workload.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -159,7 +158,7 @@ static int prepare(struct recorder *r, struct err *e)
 
 static int open_session(struct recorder *r, struct err *e)
 {
-    char *dir = r->o->dir ? mem_strdup(r->o->dir) : workload_dir(r->meta.workload, r->meta.session_id);
+    char *dir = r->o->dir ? mem_strdup(r->o->dir) : session_default_dir(r->meta.workload, r->meta.session_id);
     struct session_create how = {.dir = dir,
                                  .force = r->o->force,
                                  .uid = r->who.switched ? r->who.uid : (uid_t)-1,
@@ -194,6 +193,19 @@ static int watch_all(struct recorder *r, struct err *e)
     return 0;
 }
 
+/* Nothing can be recorded, for `why`. 0: the command is to run all the same. */
+static int go_unrecorded(struct recorder *r, const struct err *why, struct err *e)
+{
+    if (!r->o->argv || !r->o->keep_going) {
+        *e = *why;
+        return r->o->argv ? err_wrap(e, "%s was not started", r->o->argv[0]) : -1;
+    }
+    log_warn("%s", why->msg);
+    log_warn("%s runs unrecorded (--keep-going)", r->o->argv[0]);
+    r->end_reason = "not recorded";
+    return 0;
+}
+
 /* Everything that may fail before the command runs. -1: it is not to be started. */
 static int get_ready(struct recorder *r, struct err *e)
 {
@@ -209,14 +221,7 @@ static int get_ready(struct recorder *r, struct err *e)
         have = !open_session(r, &why);
     if (have)
         return 0;
-    if (!r->o->argv || !r->o->keep_going) {
-        *e = why;
-        return r->o->argv ? err_wrap(e, "%s was not started", r->o->argv[0]) : -1;
-    }
-    log_warn("%s", why.msg);
-    log_warn("%s runs unrecorded (--keep-going)", r->o->argv[0]);
-    r->end_reason = "not recorded";
-    return 0;
+    return go_unrecorded(r, &why, e);
 }
 
 /* ---- recording ---- */
@@ -418,12 +423,8 @@ static int start(struct recorder *r, struct err *e)
 
     if (!r->end_reason && !r->o->delay && begin(r, &why)) {
         sink_discard(&r->sink);
-        if (!r->o->keep_going || !r->command.launched) {
-            *e = why;
+        if (go_unrecorded(r, &why, e))
             return SPAWN_FAILED;
-        }
-        log_warn("%s", why.msg);
-        r->end_reason = "not recorded";
     }
     if (r->command.launched && spawn_open_gate(&r->command.spawn, e)) {
         r->command.launched = 0;

@@ -70,15 +70,18 @@ enum sink_state sink_flush(struct sink *s, struct err *e)
 int sink_seal(struct sink *s, struct meta *m, sink_derive derive, void *arg, struct err *e)
 {
     struct err why = {0};
-    int rc = 0;
+    int rc = 0, sums;
 
     if (!s->w)
         return 0;
     give_room(s);
-    tally_swap(&s->tally, s->store);
+    sums = session_reload(s->w, &why) != 0;
+    if (sums)
+        tally_swap(&s->tally, s->store);
     if (derive && derive(arg, s->w, m, s->store, &why))
         log_warn("the session has no derived files: %s", why.msg);
-    tally_swap(&s->tally, s->store);
+    if (sums)
+        tally_swap(&s->tally, s->store);
     rc = session_seal(s->w, m, e);
     if (rc && s->broken) /* what was written stands; say at least how it ended */
         rc = session_write_meta(s->w, m, e);

@@ -4,12 +4,7 @@
 #include "base/mem.h"
 
 #include <ctype.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char *base_name(const char *path)
 {
@@ -111,23 +106,4 @@ char *workload_name(char *const *argv)
         argv = operand;
     }
     return clean(argv && *argv ? base_name(*argv) : "");
-}
-
-char *workload_dir(const char *workload, const char *session_id)
-{
-    return mem_printf("wprof-%s-%s", workload, session_id);
-}
-
-char *workload_session_id(void)
-{
-    uint32_t random = 0;
-    time_t now = time(NULL);
-    struct tm tm;
-    char stamp[32];
-
-    if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-        random = (uint32_t)getpid() * 2654435761u; /* only has to differ between recorders of one second */
-    localtime_r(&now, &tm);
-    strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
-    return mem_printf("%s-%06x", stamp, random & 0xffffff);
 }

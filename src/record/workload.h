@@ -7,10 +7,4 @@
  * stay, at most 48 of them, none of . and - in front. Owned by the caller; never empty. */
 char *workload_name(char *const *argv);
 
-/* A directory's name for it: wprof-<workload>-<session id>. Owned by the caller. */
-char *workload_dir(const char *workload, const char *session_id);
-
-/* yyyymmdd-hhmmss-<6 hex>, local time, random digits. Owned by the caller. */
-char *workload_session_id(void);
-
 #endif

@@ -92,26 +92,11 @@ static void test_workload(void **state)
     named((char *const[]){NULL}, "command");
 }
 
-static void test_ids(void **state)
-{
-    char *a = workload_session_id(), *b = workload_session_id(), *dir;
-
-    assert_int_equal(strlen(a), 22);
-    assert_int_equal(a[8], '-');
-    assert_int_equal(a[15], '-');
-    assert_string_not_equal(a, b);
-    dir = workload_dir("t.py", a);
-    assert_int_equal(strncmp(dir, "wprof-t.py-", 11), 0);
-    free(dir);
-    free(a);
-    free(b);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names), cmocka_unit_test(test_no_secrets), cmocka_unit_test(test_inside),
-        cmocka_unit_test(test_env),   cmocka_unit_test(test_workload),   cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_env),   cmocka_unit_test(test_workload),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
