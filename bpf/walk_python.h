@@ -248,6 +248,8 @@ PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_pr
     if (lay->code_qualname)
         w->name = py_u64(w, lay->code_qualname - lay->code_type);
     f->name = (__u32)(w->name >> 4);
+    if (lay->entry == PY_ENTRY_SHIM && !f->firstline && w->name == w->filename)
+        return 1; /* what 3.12 on puts between a class call and its __init__: no function of anybody's */
     if (lay->flags & PY_LAYOUT_LASTI)
         f->lasti = (__s32)instr * lay->lasti_unit;
     else
