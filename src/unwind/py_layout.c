@@ -85,7 +85,7 @@ static const struct py_layout layouts[] = {
         .ts_prev = 0, .ts_next = 8, .ts_interp = 16, .ts_thread_id = 136, .ts_native_id = 144,
         .ts_frame = 56, .ts_cframe = 56,
         .cframe_frame = 0, .cframe_prev = 8,
-        .frame_base = 0, .frame_len = 71,
+        .frame_base = 0, .frame_len = 72,
         .frame_back = 8, .frame_code = 0, .frame_instr = 56, .frame_owner = 70,
         .code_type = 8, .code_firstline = 68, .code_filename = 112, .code_name = 120, .code_qualname = 128,
         .code_linetable = 136, .code_start = 192,
