@@ -14,8 +14,8 @@
 
 #define DEMANGLE_MAX 4096 /* bytes of a name; what is longer is cut and ends in U+2026 */
 
-/* Appends the name of a symbol. A clone's suffix (`.cold`, `.isra.0`) stays. What is not mangled, or not
- * decodable, is appended as it is. */
+/* Appends the name of a symbol. A clone's suffix (`.cold`, `.isra.0`) stays in C and goes in C++, as
+ * parameters do. What is not mangled, or not decodable, is appended as it is. */
 void demangle(const char *raw, struct buf *out);
 
 /* The same, remembered: a profile asks for the same names many times. */
