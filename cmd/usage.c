@@ -75,7 +75,10 @@ static void add_options(const struct opt *opts, size_t n, struct buf *out)
         if (o->choices)
             buf_addf(out, ": %s", o->choices);
         if (o->value && *o->value)
-            buf_addf(out, " (default: %s)", o->value);
+            buf_addf(out, " (default: %s%s%s)", o->value, o->setting ? ", setting " : "",
+                     o->setting ? o->setting : "");
+        else if (o->setting)
+            buf_addf(out, " (setting %s)", o->setting);
         buf_addch(out, '\n');
     }
 }

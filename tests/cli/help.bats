@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+load common
+
+names() {
+    "$WPROF" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+@test "wprof, wprof -h and wprof help list the commands" {
+    all=$("$WPROF" help)
+    [ "$("$WPROF")" = "$all" ]
+    [ "$("$WPROF" -h)" = "$all" ]
+    [ "$(names | wc -l)" -ge 5 ]
+    names | grep -qx version
+}
+
+@test "every command has -h, and help shows the same to a pipe" {
+    for c in $(names); do
+        run -0 "$WPROF" "$c" -h
+        [[ ${lines[0]} == "usage: wprof $c"* ]]
+        [[ $output == *"--help"* ]]
+        [ "$("$WPROF" help "$c")" = "$output" ]
+    done
+}
+
+@test "help shows the manual page on a terminal" {
+    need_command man
+    need_command script
+    need_command cmark
+    run -0 env MANPAGER=cat PAGER=cat TERM=dumb script -qec "'$WPROF' help version" /dev/null
+    [[ $output == *"Prints the version"* ]]
+}
+
+@test "an unknown command tells the nearest and exits with 2" {
+    run -2 "$WPROF" vresion
+    [[ $output == *"unknown command 'vresion', did you mean 'version'?"* ]]
+    run -2 "$WPROF" frobnicate
+    [[ $output == *"wprof help"* ]]
+    run -2 "$WPROF" help vresion
+    [[ $output == *"did you mean 'version'?"* ]]
+}
+
+@test "an unknown option tells the nearest and exits with 2" {
+    run -2 "$WPROF" --verbos version
+    [[ $output == *"did you mean --verbose?"* ]]
+    run -2 "$WPROF" config --lst
+    [[ $output == *"did you mean --list?"* ]]
+    run -2 "$WPROF" config -Z
+    [[ $output == *"unknown option -Z"* ]]
+}
+
+@test "wprof-NAME on PATH serves as a command" {
+    printf '#!/bin/sh\necho "ext $*"\nexit 7\n' >"$BATS_TEST_TMPDIR/wprof-ext"
+    chmod +x "$BATS_TEST_TMPDIR/wprof-ext"
+    PATH=$BATS_TEST_TMPDIR:$PATH run -7 "$WPROF" ext a -b
+    [ "$output" = "ext a -b" ]
+}
+
+@test "one of our own is never taken from PATH" {
+    printf '#!/bin/sh\necho stolen\n' >"$BATS_TEST_TMPDIR/wprof-version"
+    chmod +x "$BATS_TEST_TMPDIR/wprof-version"
+    PATH=$BATS_TEST_TMPDIR:$PATH run -0 "$WPROF" version
+    [[ $output != *stolen* ]]
+}
