@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the command-line tests share. The runner sets WPROF (the program) and BUILD (the build folder).
 
+bats_require_minimum_version 1.5.0
+
 : "${BUILD:=$BATS_TEST_DIRNAME/../../build}"
 : "${WPROF:=$BUILD/wprof}"
 BUILD=$(cd "$BUILD" && pwd)

@@ -27,7 +27,7 @@ names() {
     need_command man
     need_command script
     need_command cmark
-    run -0 env MANPAGER=cat PAGER=cat TERM=dumb script -qec "'$WPROF' help version" /dev/null
+    output=$(env MANPAGER=cat PAGER=cat TERM=dumb script -qec "'$WPROF' help version" /dev/null | tr -s " ")
     [[ $output == *"Prints the version"* ]]
 }
 
