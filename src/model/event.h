@@ -7,7 +7,7 @@
 
 enum event_kind {
     EVENT_NONE,
-    EVENT_SAMPLE,  /* on CPU: value = weight (1, or the period's count) */
+    EVENT_SAMPLE,  /* on CPU: value = samples: 1 as taken, more where one stands for several (sums, imports) */
     EVENT_OFFCPU,  /* blocked: dur */
     EVENT_RUNQ,    /* runnable, not running: dur */
     EVENT_GIL,

@@ -66,18 +66,19 @@ static void count_samples(struct quality *q, const struct store *s)
 
     for (size_t i = 0; i < s->events.n; i++) {
         const struct event *ev = &s->events.a[i];
+        uint64_t n = ev->value ? ev->value : 1;
 
         if (ev->kind != EVENT_SAMPLE)
             continue;
-        samples++;
-        q->unwound += ev->flags & EVENT_ROOT ? 1 : 0;
-        q->truncated += ev->flags & EVENT_TRUNCATED ? 1 : 0;
-        q->scanned += ev->flags & EVENT_SCANNED ? 1 : 0;
-        q->finished += ev->flags & EVENT_FINISHED ? 1 : 0;
-        q->frame_pointer += ev->flags & EVENT_FRAMEPTR ? 1 : 0;
-        q->python += ev->flags & EVENT_PYTHON ? 1 : 0;
-        q->python_framed += (ev->flags & EVENT_PYTHON) && (ev->flags & EVENT_PYTHON_FRAMES) ? 1 : 0;
-        q->unknown += unnamed[ev->stack <= s->stacks.nodes.n ? ev->stack : 0];
+        samples += n;
+        q->unwound += ev->flags & EVENT_ROOT ? n : 0;
+        q->truncated += ev->flags & EVENT_TRUNCATED ? n : 0;
+        q->scanned += ev->flags & EVENT_SCANNED ? n : 0;
+        q->finished += ev->flags & EVENT_FINISHED ? n : 0;
+        q->frame_pointer += ev->flags & EVENT_FRAMEPTR ? n : 0;
+        q->python += ev->flags & EVENT_PYTHON ? n : 0;
+        q->python_framed += (ev->flags & EVENT_PYTHON) && (ev->flags & EVENT_PYTHON_FRAMES) ? n : 0;
+        q->unknown += unnamed[ev->stack <= s->stacks.nodes.n ? ev->stack : 0] ? n : 0;
     }
     free(unnamed);
     q->unwound_share = share(q->unwound, samples);

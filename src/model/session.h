@@ -85,8 +85,12 @@ int session_write_meta(struct session_writer *w, const struct meta *m, struct er
 int session_add_artifact(struct session_writer *w, struct meta *m, const char *kind, const char *path, const void *p,
                          size_t n, struct err *e);
 
-/* Reads all events written so far back into the store, for what is derived at the end (fold_store). Flush first. After it
- * only session_add_artifact, session_write_meta and session_seal may follow. */
+/*
+ * Reads all events written so far back into the store, for what is derived at the end (fold_store). Flush first. After it
+ * only session_add_artifact, session_write_meta and session_seal may follow. Returns 1 where there are too many to hold:
+ * the store's events are the caller's from then on, who puts sums there (event.h: value); they serve the figures in
+ * meta.json and are not written.
+ */
 int session_reload(struct session_writer *w, struct err *e);
 
 /* Last flush, the log rewritten smaller where it came in many pieces, end block, sum of events.wlog, meta.json with

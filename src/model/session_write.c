@@ -17,7 +17,8 @@ enum {
     FLUSH_LEVEL = 3,    /* zstd while recording */
     COMPACT_LEVEL = 12, /* once, at sealing */
     COMPACT_MAX =
-        64 << 20, /* bytes of log beyond which sealing does not rewrite it: that would take seconds */
+        64 << 20,         /* bytes of log beyond which sealing does not rewrite it: that would take seconds */
+    RELOAD_MAX = 1 << 20, /* events: 48 MB of them, twice while the log is rewritten */
 };
 
 struct session_writer {
@@ -28,6 +29,7 @@ struct session_writer {
     uint64_t max_size;
     uint64_t flushes; /* that wrote something */
     int reloaded, full;
+    int sums; /* the store's events are the caller's sums: not to be written */
     struct store *store;
     struct store_log log;
 };
@@ -242,7 +244,11 @@ int session_reload(struct session_writer *w, struct err *e)
     struct store read = {0};
 
     if (w->reloaded)
-        return 0;
+        return w->sums;
+    if (w->log.events > RELOAD_MAX) {
+        w->reloaded = w->sums = 1;
+        return 1;
+    }
     if (w->log.events) {
         if (store_log_load(&read, w->fd, NULL, 0, &load, e)) {
             store_release(&read);
@@ -313,7 +319,8 @@ static int finish_log(struct session_writer *w, struct err *e)
     struct err why = {0};
     int rc;
 
-    if (w->flushes > 1 && w->log.log.bytes <= COMPACT_MAX && !session_reload(w, &why) && !rewrite(w, &why))
+    if (w->flushes > 1 && w->log.log.bytes <= COMPACT_MAX && !w->sums && w->log.events <= RELOAD_MAX &&
+        !session_reload(w, &why) && !rewrite(w, &why))
         return 0;
     rc = w->reloaded ? flush_tables(w, e) : store_log_flush(&w->log, w->store, 1, e);
     /* A full disk may still have room for the few bytes that say: this is all. */

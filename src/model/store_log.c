@@ -317,7 +317,7 @@ static int flush_events(struct store_log *w, struct store *s, int keep, struct e
             w->events += n;
         }
     }
-    if (!keep) {
+    if (!keep && done) {
         memmove(s->events.a, s->events.a + done, (s->events.n - done) * sizeof(*s->events.a));
         s->events.n -= done;
     }
