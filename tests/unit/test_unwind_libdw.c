@@ -219,7 +219,7 @@ static void compare_file(const char *pattern, unsigned step)
     struct file f;
 
     if (file_open(&f, pattern)) {
-        print_message("skipped: no %s here\n", pattern);
+        print_message("# no %s here\n", pattern);
         skip();
     }
     assert_true(f.table->n > 1000);
@@ -241,7 +241,7 @@ static void compare_file(const char *pattern, unsigned step)
             alone += at == from;
         agreed += (unsigned)compare(&f, to - 1, &end);
     }
-    print_message("%s: %u rows, %u points agree, %u rows without an entry\n", pattern, f.table->n, agreed,
+    print_message("# %s: %u rows, %u points agree, %u rows without an entry\n", pattern, f.table->n, agreed,
                   alone);
     assert_true(agreed > f.table->n / step);
     assert_true(alone <= 4);

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The native walker in user space: over recorded walks (tests/fixtures/native, made by record_native), over
+ * what remains of them when something is missing, and over this program's own stack. */
+#include "native_fixture.h"
+
+#include "base/io.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define DEPTH 512
+
+/* ---- recorded walks ---- */
+
+struct replay {
+    struct fixture fx;
+    uint8_t *stack; /* the words that were read, zeros between them */
+    size_t stack_n;
+    int no_code;
+};
+
+static int on_map(void *ctx, uint64_t pc, struct walk_map *m)
+{
+    const struct fixture *fx = &((struct replay *)ctx)->fx;
+
+    for (size_t i = 0; i < fx->maps.n; i++) {
+        const struct fixture_map *e = &fx->maps.a[i];
+
+        if (pc < e->start || pc >= e->end)
+            continue;
+        *m = (struct walk_map){.start = e->start, .end = e->end, .module = e->module};
+        m->frame_pointers = e->frame_pointers;
+        return 0;
+    }
+    return -1;
+}
+
+static void on_row(void *ctx, const struct walk_map *m, uint64_t pc, struct unw_row *row)
+{
+    const struct fixture *fx = &((struct replay *)ctx)->fx;
+
+    memset(row, 0, sizeof(*row));
+    for (size_t i = 0; i < fx->rows.n; i++)
+        if (fx->rows.a[i].pc == pc) {
+            *row = fx->rows.a[i].row;
+            return;
+        }
+}
+
+static int on_read(void *ctx, uint64_t addr, void *dst, uint32_t size)
+{
+    const struct replay *r = ctx;
+
+    for (size_t i = 0; i < r->fx.code.n && size == 8 && !r->no_code; i++)
+        if (r->fx.code.a[i].addr == addr) {
+            memcpy(dst, &r->fx.code.a[i].value, 8);
+            return 0;
+        }
+    return -1;
+}
+
+static const struct walk_user_ops replay_ops = {.map = on_map, .row = on_row, .read = on_read};
+
+static void replay_open(struct replay *r, const char *name)
+{
+    char path[256];
+    struct buf b = {0};
+    struct err e = {0};
+    uint64_t top;
+
+    memset(r, 0, sizeof(*r));
+    snprintf(path, sizeof(path), "tests/fixtures/native/%s.walk", name);
+    if (io_read_file(AT_FDCWD, path, &b, &e))
+        fail_msg("%s", e.msg);
+    assert_int_equal(fixture_load(&r->fx, b.data, b.len), 0);
+    buf_release(&b);
+    top = r->fx.regs.sp;
+    for (size_t i = 0; i < r->fx.words.n; i++)
+        if (r->fx.words.a[i].addr + 8 > top)
+            top = r->fx.words.a[i].addr + 8;
+    assert_true(top - r->fx.regs.sp < 1 << 20);
+    r->stack_n = top - r->fx.regs.sp;
+    r->stack = mem_calloc(1, r->stack_n + 1);
+    for (size_t i = 0; i < r->fx.words.n; i++)
+        memcpy(r->stack + (r->fx.words.a[i].addr - r->fx.regs.sp), &r->fx.words.a[i].value, 8);
+}
+
+static void replay_close(struct replay *r)
+{
+    fixture_release(&r->fx);
+    free(r->stack);
+}
+
+/* Walks with the first `stack_n` bytes of the stack. */
+static void replay_walk(struct replay *r, size_t stack_n, struct walk_frame *frames, uint32_t max,
+                        struct walk_result *res)
+{
+    uint8_t *copy = mem_dup(r->stack, stack_n); /* of exactly this size, for the sanitizer */
+    struct walk_stack stack = {copy, r->fx.regs.sp, stack_n};
+
+    walk_user(&replay_ops, r, &stack, &r->fx.regs, 1, frames, max, res);
+    free(copy);
+}
+
+static const char *module_of(const struct replay *r, const struct walk_frame *f)
+{
+    for (size_t i = 0; i < r->fx.maps.n; i++)
+        if (r->fx.maps.a[i].module == f->module)
+            return r->fx.maps.a[i].name;
+    return "?";
+}
+
+static void assert_as_recorded(struct replay *r, const struct walk_frame *frames,
+                               const struct walk_result *res)
+{
+    assert_int_equal(res->status, r->fx.status);
+    assert_int_equal(res->flags, r->fx.flags);
+    assert_int_equal(res->n, r->fx.frames.n);
+    for (uint32_t i = 0; i < res->n; i++) {
+        assert_int_equal(frames[i].ip, r->fx.frames.a[i].ip);
+        assert_int_equal(frames[i].sp, r->fx.frames.a[i].sp);
+        assert_int_equal(frames[i].module, r->fx.frames.a[i].module);
+        assert_int_equal(frames[i].is_return, r->fx.frames.a[i].is_return);
+        assert_int_equal(frames[i].guessed, r->fx.frames.a[i].guessed);
+        if (i)
+            assert_true(frames[i].sp > frames[i - 1].sp);
+    }
+}
+
+static void fixtures_give_the_recorded_frames(void **state)
+{
+    struct walk_frame frames[DEPTH];
+    struct walk_result res;
+    glob_t g;
+
+    assert_int_equal(glob("tests/fixtures/native/*.walk", 0, NULL, &g), 0);
+    assert_true(g.gl_pathc >= 10);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        char name[128];
+        struct replay r;
+
+        snprintf(name, sizeof(name), "%s", strrchr(g.gl_pathv[i], '/') + 1);
+        *strrchr(name, '.') = '\0';
+        replay_open(&r, name);
+        replay_walk(&r, r.stack_n, frames, DEPTH, &res);
+        assert_as_recorded(&r, frames, &res);
+        replay_close(&r);
+    }
+    globfree(&g);
+}
+
+/* Each fixture cut off at every 8 bytes: an ordered prefix of the frames or a lesser end, never a root that
+ * isn't one. */
+static void cut_stacks_say_so(void **state)
+{
+    static const char *const names[] = {"drap",   "signal",       "vla-qsort",
+                                        "thread", "torch-onednn", "musl-qsort"};
+
+    for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+        struct walk_frame frames[DEPTH];
+        struct walk_result res;
+        struct replay r;
+
+        replay_open(&r, names[k]);
+        for (size_t n = 0; n < r.stack_n; n += 8) {
+            replay_walk(&r, n, frames, DEPTH, &res);
+            assert_true(res.n >= 1 && res.n <= r.fx.frames.n);
+            assert_int_equal(frames[0].ip, r.fx.regs.ip);
+            if (res.status != WALK_ROOT && !r.fx.flags)
+                assert_true(res.flags & WALK_F_TRUNCATED);
+            for (uint32_t i = 0; i < res.n && !res.flags; i++)
+                assert_int_equal(frames[i].ip, r.fx.frames.a[i].ip);
+        }
+        replay_close(&r);
+    }
+}
+
+static void a_full_array_is_truncated(void **state)
+{
+    struct walk_frame frames[DEPTH];
+    struct walk_result res;
+    struct replay r;
+
+    replay_open(&r, "recurse-300");
+    for (uint32_t max = 0; max < 40; max += 13) {
+        replay_walk(&r, r.stack_n, frames, max, &res);
+        assert_int_equal(res.n, max);
+        assert_int_equal(res.status, WALK_FULL);
+        assert_true(res.flags & WALK_F_TRUNCATED);
+    }
+    replay_close(&r);
+    replay_open(&r, "recurse-2000");
+    replay_walk(&r, r.stack_n, frames, DEPTH, &res);
+    assert_int_equal(res.n, DEPTH);
+    assert_int_equal(res.flags, WALK_F_TRUNCATED);
+    replay_close(&r);
+}
+
+static void recursion_returns_to_one_place(void **state)
+{
+    struct walk_frame frames[DEPTH];
+    struct walk_result res;
+    unsigned same = 0;
+    struct replay r;
+
+    replay_open(&r, "recurse-300");
+    replay_walk(&r, r.stack_n, frames, DEPTH, &res);
+    for (uint32_t i = 2; i < res.n; i++)
+        same += frames[i].ip == frames[i - 1].ip;
+    assert_in_range(same, 298, 301);
+    replay_close(&r);
+}
+
+/* What a signal interrupts stands at its own pc: exactly one frame besides the sampled one isn't a return
+ * address, and the frame before it is the trampoline. */
+static void signals_interrupt_at_the_pc(void **state)
+{
+    static const char *const names[] = {"signal", "musl-signal"};
+
+    for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+        struct walk_frame frames[DEPTH];
+        struct walk_result res;
+        uint32_t interrupted = 0;
+        struct unw_row row;
+        struct replay r;
+
+        replay_open(&r, names[k]);
+        replay_walk(&r, r.stack_n, frames, DEPTH, &res);
+        assert_int_equal(res.status, WALK_ROOT);
+        for (uint32_t i = 1; i < res.n; i++)
+            if (!frames[i].is_return) {
+                assert_int_equal(interrupted, 0);
+                interrupted = i;
+            }
+        assert_true(interrupted >= 2);
+        on_row(&r, NULL, frames[interrupted - 1].ip - 1, &row);
+        assert_int_equal(row.rule, UNW_SIGNAL);
+        replay_close(&r);
+    }
+}
+
+static void jit_code_is_scanned(void **state)
+{
+    struct walk_frame frames[DEPTH];
+    struct walk_result res;
+    struct replay r;
+
+    replay_open(&r, "torch-onednn");
+    replay_walk(&r, r.stack_n, frames, DEPTH, &res);
+    assert_int_equal(res.status, WALK_ROOT);
+    assert_int_equal(res.flags, WALK_F_SCANNED);
+    assert_string_equal(module_of(&r, &frames[0]), "");
+    assert_memory_equal(module_of(&r, &frames[1]), "libdnnl", 7);
+    assert_int_equal(frames[1].guessed, 1);
+    assert_int_equal(frames[2].guessed, 0);
+    assert_memory_equal(module_of(&r, &frames[res.n - 2]), "libc.so", 7);
+
+    r.no_code = 1; /* the process is gone and its code with it: nothing may be guessed */
+    replay_walk(&r, r.stack_n, frames, DEPTH, &res);
+    assert_int_equal(res.n, 1);
+    assert_int_equal(res.flags, 0);
+    assert_true(res.status == WALK_NOROW || res.status == WALK_NOTABLE);
+    assert_int_equal(res.stop.ip, r.fx.regs.ip);
+    replay_close(&r);
+}
+
+static void perf_map_code_goes_by_frame_pointer(void **state)
+{
+    struct walk_frame frames[DEPTH], by_scan[DEPTH];
+    struct walk_result res, scan;
+    struct replay r;
+
+    replay_open(&r, "jit");
+    replay_walk(&r, r.stack_n, by_scan, DEPTH, &scan);
+    assert_int_equal(scan.flags, WALK_F_SCANNED);
+    for (size_t i = 0; i < r.fx.maps.n; i++)
+        r.fx.maps.a[i].frame_pointers = !r.fx.maps.a[i].tables;
+    replay_walk(&r, r.stack_n, frames, DEPTH, &res);
+    assert_int_equal(res.status, WALK_ROOT);
+    assert_int_equal(res.flags, WALK_F_FP);
+    assert_int_equal(res.n, scan.n);
+    for (uint32_t i = 0; i < res.n; i++)
+        assert_int_equal(frames[i].ip, by_scan[i].ip);
+    replay_close(&r);
+}
+
+/* ---- this program's own stack ---- */
+
+struct own {
+    struct unw_table *table;
+    struct unw_lazy *lazy;
+    uint64_t start, end, bias;
+    int use_lazy;
+    struct walk_frame frames[DEPTH];
+    struct walk_result res;
+};
+
+static int own_map(void *ctx, uint64_t pc, struct walk_map *m)
+{
+    const struct own *o = ctx;
+
+    if (pc < o->start || pc >= o->end)
+        return -1;
+    *m = (struct walk_map){.start = o->start, .end = o->end, .bias = o->bias, .module = 7};
+    m->table = o->use_lazy ? NULL : o->table;
+    m->lazy = o->use_lazy ? o->lazy : NULL;
+    return 0;
+}
+
+/* The mapping of this program's code. */
+static void own_mapping(struct own *o)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    uint64_t here = (uint64_t)(uintptr_t)own_map;
+    char line[512];
+
+    assert_non_null(maps);
+    while (!o->end && fgets(line, sizeof(line), maps)) {
+        unsigned long start, end, off;
+        char perm[8];
+
+        if (sscanf(line, "%lx-%lx %7s %lx", &start, &end, perm, &off) != 4 || here < start || here >= end)
+            continue;
+        o->start = start;
+        o->end = end;
+        assert_int_equal(unw_layout_bias(&o->table->layout, start, off, &o->bias), 0);
+    }
+    fclose(maps);
+    assert_true(o->end != 0);
+}
+
+static void own_open(struct own *o, int use_lazy)
+{
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct err e = {0};
+
+    memset(o, 0, sizeof(*o));
+    o->use_lazy = use_lazy;
+    o->table = unw_table_open(NULL, fd, NULL, 0, &e);
+    o->lazy = unw_lazy_open(fd, &e);
+    close(fd);
+    assert_non_null(o->table);
+    assert_non_null(o->lazy);
+    own_mapping(o);
+}
+
+static void own_close(struct own *o)
+{
+    unw_table_free(o->table);
+    unw_lazy_free(o->lazy);
+}
+
+static __attribute__((noinline)) void walk_here(struct own *o)
+{
+    static const struct walk_user_ops ops = {.map = own_map};
+    struct walk_stack stack;
+    struct walk_regs regs = {0};
+    ucontext_t uc;
+
+    getcontext(&uc);
+    regs.ip = (uint64_t)uc.uc_mcontext.gregs[REG_RIP];
+    regs.sp = (uint64_t)uc.uc_mcontext.gregs[REG_RSP];
+    regs.bp = (uint64_t)uc.uc_mcontext.gregs[REG_RBP];
+    stack = (struct walk_stack){(const uint8_t *)regs.sp, regs.sp, 4096};
+    walk_user(&ops, o, &stack, &regs, 0, o->frames, DEPTH, &o->res);
+}
+
+static __attribute__((noinline)) int middle(struct own *o, int n)
+{
+    volatile char room[64];
+
+    room[0] = (char)n;
+    if (n)
+        return middle(o, n - 1) + room[0];
+    walk_here(o);
+    return room[0];
+}
+
+static void own_stack_by_table_and_by_entry(void **state)
+{
+    static struct own by[2];
+
+    for (int lazy = 0; lazy < 2; lazy++) {
+        own_open(&by[lazy], lazy);
+        middle(&by[lazy], 5);
+        assert_true(by[lazy].res.n >= 8);
+        for (uint32_t i = 3; i <= 6;
+             i++) /* 0: walk_here, 1: middle, which called it; then middle called itself */
+            assert_int_equal(by[lazy].frames[i].ip, by[lazy].frames[2].ip);
+        assert_int_not_equal(by[lazy].frames[7].ip, by[lazy].frames[2].ip);
+        assert_int_not_equal(by[lazy].frames[1].ip, by[lazy].frames[2].ip);
+    }
+    for (uint32_t i = 1; i <= 6; i++)
+        assert_int_equal(by[0].frames[i].ip, by[1].frames[i].ip);
+    own_close(&by[0]);
+    own_close(&by[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fixtures_give_the_recorded_frames),
+        cmocka_unit_test(cut_stacks_say_so),
+        cmocka_unit_test(a_full_array_is_truncated),
+        cmocka_unit_test(recursion_returns_to_one_place),
+        cmocka_unit_test(signals_interrupt_at_the_pc),
+        cmocka_unit_test(jit_code_is_scanned),
+        cmocka_unit_test(perf_map_code_goes_by_frame_pointer),
+        cmocka_unit_test(own_stack_by_table_and_by_entry),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
