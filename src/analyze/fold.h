@@ -13,6 +13,7 @@ struct fold_opts {
     int lines;             /* keep code lines apart (else a function is one frame, whatever its line) */
     int inlines;           /* inlined functions as frames of their own */
     int kernel_suffix;     /* "_[k]" behind kernel functions */
+    int pids;              /* processes and threads of one name apart: "python3 (1234)" */
     int samples;           /* also fill p->samples */
     uint32_t pid, tid;     /* only this process / thread, 0: all */
     uint64_t from_ns, to_ns; /* only this part, ns since the session's start; to_ns 0: to the end */

@@ -3,6 +3,7 @@
 #ifndef WPROF_MODEL_PROFILE_H
 #define WPROF_MODEL_PROFILE_H
 
+#include "base/buf.h"
 #include "base/vec.h"
 #include "model/strtab.h"
 
@@ -43,5 +44,10 @@ struct profile {
 };
 
 void profile_release(struct profile *p);
+
+/* Appends the frame's name as folded text and tables show it: Python "qualname (file.py)", with the line where there is
+ * one; others the function, followed by " (file.c:12)" where there is a line. Imported names that carry their place
+ * already ("f (file.py:12)") stay as they are. */
+void profile_frame_label(const struct profile *p, uint32_t frame, struct buf *out);
 
 #endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/fold.h"
+
+#include "analyze/fold_frames.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+struct metric_kind {
+    const char *name, *unit;
+    enum event_kind kind;
+};
+
+/* Spans count their time, samples their weight. */
+static const struct metric_kind metric_kinds[] = {
+    {"oncpu", "samples", EVENT_SAMPLE}, {"offcpu", "ns", EVENT_OFFCPU}, {"runq", "ns", EVENT_RUNQ},
+    {"gil", "ns", EVENT_GIL},           {"gpu", "ns", EVENT_GPU},
+};
+
+struct builder {
+    struct profile *p;
+    const struct store *s;
+    const struct fold_opts *o;
+    const struct metric_kind *metric;
+    uint64_t start, from, to; /* of the session, of the part that is wanted: CLOCK_MONOTONIC */
+    struct fold_frames frames;
+    struct index children; /* of nodes, by index; unused where every stack is a node of its own */
+    VEC(uint64_t) self;    /* one per node */
+    uint32_t *root;        /* task id -> its node + 1; [0]: events of no task */
+    uint32_t *node_of;     /* stack id -> node, under the root in work; 0: not made yet */
+    VEC(uint32_t) touched; /* stacks with a node there */
+    uint32_t *event_node;  /* with samples: event -> node */
+};
+
+struct wanted_node {
+    const struct profile_node *nodes;
+    uint32_t parent, frame;
+};
+
+/* ---- nodes ---- */
+
+static uint32_t new_node(struct builder *b, uint32_t parent, uint32_t frame)
+{
+    *vec_push(&b->p->nodes) = (struct profile_node){.parent = parent, .frame = frame};
+    *vec_push(&b->self) = 0;
+    return (uint32_t)b->p->nodes.n - 1;
+}
+
+static int same_node(const void *ctx, uint32_t id)
+{
+    const struct wanted_node *w = ctx;
+
+    return w->nodes[id].parent == w->parent && w->nodes[id].frame == w->frame;
+}
+
+static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t frame)
+{
+    struct wanted_node w = {b->p->nodes.a, parent, frame};
+    uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
+    uint32_t id = index_find(&b->children, hash, same_node, &w);
+
+    if (id)
+        return id;
+    id = new_node(b, parent, frame);
+    index_add(&b->children, hash, id);
+    return id;
+}
+
+/* The node of a stack under `root`. Makes those of its ancestors first. */
+static uint32_t stack_node(struct builder *b, uint32_t root, uint32_t stack)
+{
+    const struct stack_node *nodes = b->s->stacks.nodes.a;
+    size_t mark = b->touched.n;
+    uint32_t node;
+
+    for (; stack && !b->node_of[stack]; stack = nodes[stack - 1].parent)
+        *vec_push(&b->touched) = stack;
+    node = stack ? b->node_of[stack] : root;
+    for (size_t i = b->touched.n; i-- > mark;) {
+        uint32_t frame = nodes[b->touched.a[i] - 1].frame;
+        const uint32_t *seq = b->frames.seq.a + b->frames.first[frame];
+
+        if (b->frames.one_to_one) {
+            node = new_node(b, node, seq[0]);
+        } else {
+            for (uint32_t k = 0; k < b->frames.n[frame]; k++)
+                node = child_of(b, node, seq[k]);
+        }
+        b->node_of[b->touched.a[i]] = node;
+    }
+    return node;
+}
+
+/* ---- roots ---- */
+
+static const char *task_name(const struct builder *b, const struct task *t)
+{
+    const char *comm = strtab_get(&b->s->strings, t->comm);
+
+    return *comm ? comm : "?";
+}
+
+static uint32_t task_child(struct builder *b, uint32_t parent, const struct task *t, uint32_t id)
+{
+    const char *name = task_name(b, t);
+    uint32_t node;
+    char *text;
+
+    if (!b->o->pids)
+        return child_of(b, parent, fold_frames_task(&b->frames, name));
+    text = mem_printf("%s (%u)", name, id);
+    node = child_of(b, parent, fold_frames_task(&b->frames, text));
+    free(text);
+    return node;
+}
+
+/* Process leader's name, then the thread's where it differs. */
+static uint32_t task_root(struct builder *b, uint32_t task)
+{
+    const struct tasks *tasks = &b->s->tasks;
+    const struct task *t = &tasks->list.a[task - 1];
+    const struct task *leader = t->leader && t->leader <= tasks->list.n ? &tasks->list.a[t->leader - 1] : t;
+    uint32_t node = task_child(b, 0, leader, leader->ns_pid ? leader->ns_pid : leader->pid);
+
+    if (leader != t && (b->o->pids || strcmp(task_name(b, leader), task_name(b, t))))
+        node = task_child(b, node, t, t->ns_tid ? t->ns_tid : t->tid);
+    return node;
+}
+
+static uint32_t event_root(struct builder *b, const struct event *ev)
+{
+    uint32_t task = ev->task <= b->s->tasks.list.n && !b->o->no_tasks ? ev->task : 0;
+
+    if (!b->root[task])
+        b->root[task] = (task ? task_root(b, task) : 0) + 1;
+    return b->root[task] - 1;
+}
+
+/* ---- events ---- */
+
+static int task_wanted(const struct builder *b, uint32_t id)
+{
+    const struct task *t = id && id <= b->s->tasks.list.n ? &b->s->tasks.list.a[id - 1] : NULL;
+
+    if (!b->o->pid && !b->o->tid)
+        return 1;
+    if (!t)
+        return 0;
+    return (!b->o->pid || t->pid == b->o->pid || t->ns_pid == b->o->pid) &&
+           (!b->o->tid || t->tid == b->o->tid || t->ns_tid == b->o->tid);
+}
+
+static int wanted(const struct builder *b, const struct event *ev)
+{
+    return ev->kind == b->metric->kind && ev->ts >= b->from && ev->ts < b->to && task_wanted(b, ev->task);
+}
+
+static uint64_t weight(const struct builder *b, const struct event *ev)
+{
+    return b->metric->kind == EVENT_SAMPLE ? ev->value : ev->dur;
+}
+
+static void add_event(struct builder *b, uint32_t root, size_t i)
+{
+    const struct event *ev = &b->s->events.a[i];
+    uint32_t node;
+
+    if (ev->stack && ev->stack <= b->s->stacks.nodes.n)
+        node = stack_node(b, root, ev->stack);
+    else
+        node = child_of(b, root, fold_frames_none(&b->frames));
+    b->self.a[node] += weight(b, ev);
+    if (b->event_node)
+        b->event_node[i] = node;
+}
+
+struct rooted {
+    uint32_t root, event;
+};
+
+static int by_root(const void *pa, const void *pb)
+{
+    const struct rooted *a = pa, *b = pb;
+
+    if (a->root != b->root)
+        return a->root < b->root ? -1 : 1;
+    return a->event < b->event ? -1 : a->event > b->event;
+}
+
+/* Events root by root, so that one array from stacks to nodes serves them all. */
+static void add_events(struct builder *b)
+{
+    VEC(struct rooted) list = {0};
+    int many = 0;
+
+    for (size_t i = 0; i < b->s->events.n; i++) {
+        if (!wanted(b, &b->s->events.a[i]))
+            continue;
+        *vec_push(&list) = (struct rooted){event_root(b, &b->s->events.a[i]), (uint32_t)i};
+        many |= list.a[list.n - 1].root != list.a[0].root;
+    }
+    if (many)
+        qsort(list.a, list.n, sizeof(*list.a), by_root);
+    for (size_t i = 0; i < list.n; i++) {
+        if (i && list.a[i].root != list.a[i - 1].root) {
+            for (size_t k = 0; k < b->touched.n; k++)
+                b->node_of[b->touched.a[k]] = 0;
+            vec_clear(&b->touched);
+        }
+        add_event(b, list.a[i].root, list.a[i].event);
+    }
+    if (b->event_node) {
+        for (size_t i = 0; i < b->s->events.n; i++) {
+            const struct event *ev = &b->s->events.a[i];
+
+            if (wanted(b, ev))
+                *vec_push(&b->p->samples) = (struct profile_sample){ev->ts > b->start ? ev->ts - b->start : 0,
+                                                                    b->event_node[i], 0, weight(b, ev)};
+        }
+    }
+    vec_release(&list);
+}
+
+static int sample_order(const void *pa, const void *pb)
+{
+    const struct profile_sample *a = pa, *b = pb;
+
+    return a->ts < b->ts ? -1 : a->ts > b->ts;
+}
+
+static void order_samples(struct profile *p)
+{
+    for (size_t i = 1; i < p->samples.n; i++) {
+        if (p->samples.a[i - 1].ts > p->samples.a[i].ts) {
+            qsort(p->samples.a, p->samples.n, sizeof(*p->samples.a), sample_order);
+            return;
+        }
+    }
+}
+
+/* Totals from below, then the links; both rely on a parent's index being lower than its child's. */
+static void finish(struct builder *b)
+{
+    struct profile *p = b->p;
+    struct profile_metric *m = vec_push(&p->metrics);
+    size_t n = p->nodes.n;
+
+    *m = (struct profile_metric){.name = mem_strdup(b->metric->name), .unit = mem_strdup(b->metric->unit)};
+    m->self = b->self.a;
+    m->total = mem_alloc(n * sizeof(*m->total));
+    memcpy(m->total, m->self, n * sizeof(*m->total));
+    for (size_t i = n; i-- > 1;) {
+        struct profile_node *node = &p->nodes.a[i], *parent = &p->nodes.a[node->parent];
+
+        m->total[node->parent] += m->total[i];
+        node->next = parent->child;
+        parent->child = (uint32_t)i;
+    }
+    m->sum = m->total[0];
+    order_samples(p);
+}
+
+/* ---- metrics ---- */
+
+static int no_metric(const struct store *s, const char *name, struct err *e)
+{
+    struct buf have = {0};
+
+    for (size_t k = 0; k < ARRAY_SIZE(metric_kinds); k++) {
+        size_t i = 0;
+
+        while (i < s->events.n && s->events.a[i].kind != metric_kinds[k].kind)
+            i++;
+        if (i < s->events.n)
+            buf_addf(&have, "%s%s", have.len ? ", " : "", metric_kinds[k].name);
+    }
+    err_set(e, "no metric '%s' in this session (it has: %s)", name, have.len ? have.data : "none");
+    buf_release(&have);
+    return -1;
+}
+
+static int choose_metric(struct builder *b, struct err *e)
+{
+    const char *name = b->o->metric ? b->o->metric : "oncpu";
+
+    for (size_t k = 0; k < ARRAY_SIZE(metric_kinds) && !b->metric; k++)
+        if (!strcmp(metric_kinds[k].name, name))
+            b->metric = &metric_kinds[k];
+    if (!b->metric)
+        return no_metric(b->s, name, e);
+    if (b->metric->kind == EVENT_SAMPLE) /* a session in which nothing ran is no error */
+        return 0;
+    for (size_t i = 0; i < b->s->events.n; i++)
+        if (b->s->events.a[i].kind == b->metric->kind)
+            return 0;
+    return no_metric(b->s, name, e);
+}
+
+int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, const struct fold_opts *o,
+               struct err *e)
+{
+    struct builder b = {.p = p, .s = s, .o = o, .start = start_mono};
+
+    *p = (struct profile){0};
+    if (choose_metric(&b, e))
+        return -1;
+    b.from = o->from_ns ? start_mono + o->from_ns : 0;
+    b.to = o->to_ns ? start_mono + o->to_ns : UINT64_MAX;
+    fold_frames_init(&b.frames, p, s, o);
+    b.root = mem_calloc(s->tasks.list.n + 1, sizeof(*b.root));
+    b.node_of = mem_calloc(s->stacks.nodes.n + 1, sizeof(*b.node_of));
+    b.event_node = o->samples ? mem_calloc(s->events.n + 1, sizeof(*b.event_node)) : NULL;
+    new_node(&b, 0, 0);
+    add_events(&b);
+    finish(&b);
+    fold_frames_release(&b.frames);
+    index_release(&b.children);
+    vec_release(&b.touched);
+    free(b.root);
+    free(b.node_of);
+    free(b.event_node);
+    return 0;
+}
+
+int fold_profile(struct profile *p, const struct session *s, const struct fold_opts *o, struct err *e)
+{
+    return fold_store(p, &s->store, s->meta.start_mono, o, e);
+}

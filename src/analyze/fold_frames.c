@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/fold_frames.h"
+
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct wanted {
+    const struct profile_frame *list, *key;
+};
+
+/* A function is the same whatever file its code lines are of (inlined headers), but for Python, where the
+ * file tells functions of one name apart; with lines asked for, place matters everywhere. */
+static uint32_t file_key(const struct profile_frame *k)
+{
+    return k->kind == FRAME_PYTHON || k->line ? k->file : 0;
+}
+
+static uint64_t frame_hash(const struct profile_frame *k)
+{
+    return hash_mix(hash_mix((uint64_t)k->func << 32 | k->module, (uint64_t)file_key(k) << 32 | k->line),
+                    (uint64_t)k->kind << 16 | (uint64_t)k->inlined << 8 | k->unknown);
+}
+
+static int same(const void *ctx, uint32_t id)
+{
+    const struct wanted *w = ctx;
+    const struct profile_frame *a = &w->list[id - 1], *b = w->key;
+
+    return a->func == b->func && a->module == b->module && a->line == b->line && a->kind == b->kind &&
+           a->inlined == b->inlined && a->unknown == b->unknown && file_key(a) == file_key(b);
+}
+
+static uint32_t intern(struct fold_frames *f, const struct profile_frame *key)
+{
+    struct wanted w = {f->p->frames.a, key};
+    uint64_t hash = frame_hash(key);
+    uint32_t id = index_find(&f->index, hash, same, &w);
+
+    if (id) {
+        if (!f->p->frames.a[id - 1].file)
+            f->p->frames.a[id - 1].file = key->file;
+        return id - 1;
+    }
+    *vec_push(&f->p->frames) = *key;
+    index_add(&f->index, hash, (uint32_t)f->p->frames.n);
+    return (uint32_t)f->p->frames.n - 1;
+}
+
+static uint32_t string(struct fold_frames *f, uint32_t id)
+{
+    if (!id || id > strtab_count(&f->s->strings))
+        return 0;
+    if (!f->string[id])
+        f->string[id] = strtab_add(&f->p->strings, strtab_get(&f->s->strings, id));
+    return f->string[id];
+}
+
+/* "do_syscall_64" or, when asked, "do_syscall_64_[k]". */
+static uint32_t function(struct fold_frames *f, uint32_t id, unsigned kind)
+{
+    const char *name = strtab_get(&f->s->strings, id);
+    size_t n = strlen(name);
+    char *with;
+    uint32_t out;
+
+    if (!f->o->kernel_suffix || kind != FRAME_KERNEL || (n > 4 && !strcmp(name + n - 4, "_[k]")))
+        return string(f, id);
+    with = mem_printf("%s_[k]", name);
+    out = strtab_add(&f->p->strings, with);
+    free(with);
+    return out;
+}
+
+static const char *base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Code that nobody can name. JIT addresses mean nothing to anybody, so all of a process's JIT code is one
+ * frame. */
+static uint32_t unnamed(struct fold_frames *f, const struct frame *fr)
+{
+    const struct module *m = frames_module(&f->s->frames, fr->module);
+    const char *path = m ? strtab_get(&f->s->strings, m->path) : "";
+    unsigned long long addr = fr->addr;
+    char text[512];
+
+    if (fr->kind == FRAME_JIT || (m && m->kind == MODULE_JIT))
+        snprintf(text, sizeof(text), "[jit]");
+    else if (*path == '[')
+        snprintf(text, sizeof(text), "[%.*s+0x%llx]", (int)strcspn(path + 1, "]"), path + 1, addr);
+    else
+        snprintf(text, sizeof(text), "[%.400s+0x%llx]", *path ? base(path) : "unknown", addr);
+    return strtab_add(&f->p->strings, text);
+}
+
+static void map_frame(struct fold_frames *f, uint32_t id)
+{
+    const struct frame *fr = frames_get(&f->s->frames, id);
+    const struct module *m = frames_module(&f->s->frames, fr->module);
+    const struct frame_name *names;
+    struct frame_name self;
+    uint32_t n = frames_names(&f->s->frames, id, &self, &names);
+    struct profile_frame key = {.kind = fr->kind, .module = m ? string(f, m->path) : 0};
+
+    f->first[id] = (uint32_t)f->seq.n;
+    f->n[id] = n && f->o->inlines ? n : 1;
+    if (!n) {
+        key.func = unnamed(f, fr);
+        key.unknown = 1;
+        *vec_push(&f->seq) = intern(f, &key);
+        return;
+    }
+    for (uint32_t i = 0; i < f->n[id]; i++) {
+        key.func = function(f, names[i].func, fr->kind);
+        key.file = string(f, names[i].file);
+        key.line = f->o->lines ? names[i].line : 0;
+        key.inlined = i > 0;
+        *vec_push(&f->seq) = intern(f, &key);
+    }
+}
+
+void fold_frames_init(struct fold_frames *f, struct profile *p, const struct store *s,
+                      const struct fold_opts *o)
+{
+    size_t n = s->frames.list.n;
+
+    *f = (struct fold_frames){.p = p, .s = s, .o = o};
+    f->string = mem_calloc(strtab_count(&s->strings) + 1, sizeof(*f->string));
+    f->first = mem_calloc(n + 1, sizeof(*f->first));
+    f->n = mem_calloc(n + 1, sizeof(*f->n));
+    index_reserve(&f->index, n + 1);
+    index_reserve(&p->strings.index, n);
+    *vec_push(&p->frames) = (struct profile_frame){.func = strtab_add(&p->strings, "all")};
+    for (uint32_t id = 1; id <= n; id++)
+        map_frame(f, id);
+    f->one_to_one = p->frames.n == n + 1 && f->seq.n == n;
+}
+
+void fold_frames_release(struct fold_frames *f)
+{
+    free(f->string);
+    free(f->first);
+    free(f->n);
+    vec_release(&f->seq);
+    index_release(&f->index);
+}
+
+uint32_t fold_frames_task(struct fold_frames *f, const char *name)
+{
+    struct profile_frame key = {.func = strtab_add(&f->p->strings, name)};
+
+    return intern(f, &key);
+}
+
+uint32_t fold_frames_none(struct fold_frames *f)
+{
+    struct profile_frame key = {
+        .func = strtab_add(&f->p->strings, "[no stack]"), .kind = FRAME_MARKER, .unknown = 1};
+
+    return intern(f, &key);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From events to the profile and its folded text. */
+#include "analyze/fold.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct world {
+    struct store s;
+    uint32_t module;
+};
+
+static uint32_t named(struct store *s, unsigned kind, const char *func, const char *file, uint32_t line)
+{
+    struct frame f = {
+        .kind = (uint8_t)kind, .func = strtab_add(&s->strings, func), .file = strtab_add(&s->strings, file)};
+
+    f.line = line;
+    return frames_add(&s->frames, &f);
+}
+
+static uint32_t raw(struct world *w, unsigned kind, uint64_t addr, const char *func, const char *inlined)
+{
+    struct frame f = {.kind = (uint8_t)kind, .module = w->module, .addr = addr};
+    struct frame_name names[2] = {{strtab_add(&w->s.strings, func)}, {strtab_add(&w->s.strings, inlined)}};
+    uint32_t id;
+
+    names[0].line = (uint32_t)addr;
+    id = frames_add(&w->s.frames, &f);
+    if (func)
+        frames_set_names(&w->s.frames, id, names, inlined ? 2 : 1);
+    return id;
+}
+
+static uint32_t stack(struct store *s, const uint32_t *frames, size_t n)
+{
+    uint32_t id = 0;
+
+    for (size_t i = 0; i < n; i++)
+        id = stacks_push(&s->stacks, id, frames[i]);
+    return id;
+}
+
+static void sample(struct store *s, uint32_t task, uint32_t stack, uint64_t ts, uint64_t value)
+{
+    *vec_push(&s->events) =
+        (struct event){.ts = ts, .value = value, .task = task, .stack = stack, .kind = EVENT_SAMPLE};
+}
+
+static void world_init(struct world *w)
+{
+    struct module m = {.kind = MODULE_FILE, .fd = -1};
+    struct task leader = {.pid = 100, .tid = 100, .start_ns = 1},
+                thread = {.pid = 100, .tid = 101, .start_ns = 2, .leader = 1};
+    struct task twin = {.pid = 200, .tid = 200, .start_ns = 3};
+
+    *w = (struct world){0};
+    m.path = strtab_add(&w->s.strings, "/usr/lib/libx.so");
+    w->module = frames_add_module(&w->s.frames, &m);
+    leader.comm = twin.comm = strtab_add(&w->s.strings, "python3");
+    thread.comm = strtab_add(&w->s.strings, "wor;ker\n");
+    tasks_add(&w->s.tasks, &leader);
+    tasks_add(&w->s.tasks, &thread);
+    tasks_add(&w->s.tasks, &twin);
+}
+
+static void expect(struct world *w, const struct fold_opts *o, const char *text)
+{
+    struct profile p;
+    struct buf out = {0};
+    struct err e = {0};
+
+    assert_int_equal(fold_store(&p, &w->s, 1000, o, &e), 0);
+    fold_text(&p, 0, &out);
+    assert_string_equal(buf_str(&out), text);
+    assert_int_equal(p.metrics.a[0].total[0], p.metrics.a[0].sum);
+    for (size_t i = 1; i < p.nodes.n; i++)
+        assert_true(p.nodes.a[i].parent < i);
+    profile_release(&p);
+    buf_release(&out);
+}
+
+static void roots_and_names(void **state)
+{
+    struct fold_opts o = {0};
+    struct world w;
+    uint32_t py, sys, st;
+
+    world_init(&w);
+    py = named(&w.s, FRAME_PYTHON, "Net.forward", "/app/net.py", 12);
+    sys = named(&w.s, FRAME_KERNEL, "do_syscall_64", NULL, 0);
+    st = stack(&w.s, (uint32_t[]){py, sys}, 2);
+    sample(&w.s, 1, st, 2000, 1);
+    sample(&w.s, 2, st, 3000, 2);
+    sample(&w.s, 3, st, 4000, 4);
+    sample(&w.s, 3, 0, 5000, 8);
+    expect(&w, &o,
+           "python3;Net.forward (net.py);do_syscall_64 5\n"
+           "python3;[no stack] 8\n"
+           "python3;wor_ker_;Net.forward (net.py);do_syscall_64 2\n");
+    o.kernel_suffix = 1;
+    o.lines = 1;
+    o.no_tasks = 1;
+    o.to_ns = 3500;
+    expect(&w, &o, "Net.forward (net.py:12);do_syscall_64_[k] 7\n");
+    o = (struct fold_opts){.pids = 1, .from_ns = 2000, .to_ns = 3500};
+    expect(&w, &o,
+           "python3 (100);wor_ker_ (101);Net.forward (net.py);do_syscall_64 2\n"
+           "python3 (200);Net.forward (net.py);do_syscall_64 4\n");
+    o = (struct fold_opts){.pid = 100, .tid = 101};
+    expect(&w, &o, "python3;wor_ker_;Net.forward (net.py);do_syscall_64 2\n");
+    store_release(&w.s);
+}
+
+static void addresses_become_functions(void **state)
+{
+    struct fold_opts o = {.no_tasks = 1};
+    struct world w;
+    uint32_t a, b, c, d, e;
+
+    world_init(&w);
+    a = raw(&w, FRAME_NATIVE, 0x10, "outer", "inl");
+    b = raw(&w, FRAME_NATIVE, 0x20, "outer", NULL);
+    c = raw(&w, FRAME_NATIVE, 0x1234, NULL, NULL);
+    d = raw(&w, FRAME_JIT, 0x9999, NULL, NULL);
+    e = raw(&w, FRAME_JIT, 0x8888, NULL, NULL);
+    sample(&w.s, 1, stack(&w.s, (uint32_t[]){a, c}, 2), 1, 1);
+    sample(&w.s, 1, stack(&w.s, (uint32_t[]){b, c}, 2), 2, 1);
+    sample(&w.s, 1, stack(&w.s, (uint32_t[]){b, d}, 2), 3, 1);
+    sample(&w.s, 1, stack(&w.s, (uint32_t[]){a, e}, 2), 4, 1);
+    expect(&w, &o, "outer;[jit] 2\nouter;[libx.so+0x1234] 2\n");
+    o.inlines = 1;
+    expect(&w, &o,
+           "outer;[jit] 1\n"
+           "outer;[libx.so+0x1234] 1\n"
+           "outer;inl;[jit] 1\n"
+           "outer;inl;[libx.so+0x1234] 1\n");
+    store_release(&w.s);
+}
+
+/* The order is that of `LC_ALL=C sort`, also where one name is the beginning of another. */
+static void lines_are_sorted(void **state)
+{
+    static const char *const names[] = {"operator", "operator new", "operator!", "a", "b", "operator<"};
+    struct fold_opts o = {.no_tasks = 1};
+    struct world w;
+    uint32_t f[6];
+
+    world_init(&w);
+    for (size_t i = 0; i < 6; i++)
+        f[i] = named(&w.s, FRAME_NATIVE, names[i], NULL, 0);
+    for (size_t i = 0; i < 6; i++) {
+        sample(&w.s, 1, stack(&w.s, (uint32_t[]){f[3], f[i]}, 2), 1, 10 + i);
+        sample(&w.s, 1, stack(&w.s, (uint32_t[]){f[3], f[i], f[4]}, 3), 1, 7);
+    }
+    expect(&w, &o,
+           "a;a 13\na;a;b 7\na;b 14\na;b;b 7\na;operator 10\na;operator new 11\na;operator new;b 7\n"
+           "a;operator! 12\na;operator!;b 7\na;operator;b 7\na;operator< 15\na;operator<;b 7\n");
+    store_release(&w.s);
+}
+
+static void spans_and_unknown_metrics(void **state)
+{
+    struct fold_opts o = {.metric = "offcpu", .no_tasks = 1};
+    struct profile p;
+    struct err e = {0};
+    struct world w;
+    uint32_t st;
+
+    world_init(&w);
+    st = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_KERNEL, "schedule", NULL, 0)}, 1);
+    assert_int_equal(fold_store(&p, &w.s, 0, &o, &e), -1);
+    assert_non_null(strstr(e.msg, "none"));
+    *vec_push(&w.s.events) = (struct event){.ts = 5, .dur = 700, .stack = st, .kind = EVENT_OFFCPU};
+    expect(&w, &o, "schedule 700\n");
+    o.metric = "bogus";
+    assert_int_equal(fold_store(&p, &w.s, 0, &o, &e), -1);
+    assert_non_null(strstr(e.msg, "bogus"));
+    assert_non_null(strstr(e.msg, "offcpu"));
+    o.metric = NULL; /* nothing ran: an empty profile */
+    expect(&w, &o, "");
+    store_release(&w.s);
+}
+
+static void samples_in_time_order(void **state)
+{
+    struct fold_opts o = {.samples = 1};
+    struct profile p;
+    struct err e = {0};
+    struct world w;
+    uint32_t st;
+
+    world_init(&w);
+    st = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_NATIVE, "f", NULL, 0)}, 1);
+    sample(&w.s, 2, st, 5000, 1);
+    sample(&w.s, 1, st, 3000, 2);
+    sample(&w.s, 2, st, 500, 3);
+    assert_int_equal(fold_store(&p, &w.s, 1000, &o, &e), 0);
+    assert_int_equal(p.samples.n, 3);
+    assert_int_equal(p.samples.a[0].ts, 0);
+    assert_int_equal(p.samples.a[0].value, 3);
+    assert_int_equal(p.samples.a[1].ts, 2000);
+    assert_int_equal(p.samples.a[2].node, p.samples.a[0].node);
+    assert_int_not_equal(p.samples.a[1].node, p.samples.a[0].node);
+    profile_release(&p);
+    store_release(&w.s);
+}
+
+static void deep_recursion(void **state)
+{
+    struct fold_opts o = {.no_tasks = 1};
+    struct profile p;
+    struct buf out = {0};
+    struct err e = {0};
+    struct world w;
+    uint32_t f, st = 0;
+
+    world_init(&w);
+    f = named(&w.s, FRAME_NATIVE, "r", NULL, 0);
+    for (int i = 0; i < 20000; i++)
+        st = stacks_push(&w.s.stacks, st, f);
+    sample(&w.s, 1, st, 1, 1);
+    assert_int_equal(fold_store(&p, &w.s, 0, &o, &e), 0);
+    assert_int_equal(p.nodes.n, 20001);
+    fold_text(&p, 0, &out);
+    assert_int_equal(out.len, 2 * 20000 + 2);
+    buf_release(&out);
+    profile_release(&p);
+    store_release(&w.s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(roots_and_names),       cmocka_unit_test(addresses_become_functions),
+        cmocka_unit_test(lines_are_sorted),      cmocka_unit_test(spans_and_unknown_metrics),
+        cmocka_unit_test(samples_in_time_order), cmocka_unit_test(deep_recursion),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
