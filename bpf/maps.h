@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The maps that all programs share. Each .bpf.c file defines them by including this; __weak lets the static
+ * linker (bpftool gen object) merge the definitions into one. Sizes marked "set at open" are chosen by
+ * src/platform/bpf.c.
+ */
+#ifndef WPROF_BPF_MAPS_H
+#define WPROF_BPF_MAPS_H
+
+#include "bpf/kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/wire.h"
+
+#define SHARED_MAP __weak SEC(".maps")
+
+/* Followed processes, by tgid. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 16384);
+    __type(key, __u32);
+    __type(value, struct wire_proc);
+} procs SHARED_MAP;
+
+/* Slices of mappings, one after another; written by user space. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 131072);
+    __type(key, __u32);
+    __type(value, struct wire_mapping);
+} mappings SHARED_MAP;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 16384);
+    __type(key, __u32);
+    __type(value, struct wire_table);
+} tables SHARED_MAP;
+
+/* The rows of all published tables; set at open. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 4194304);
+    __type(key, __u32);
+    __type(value, struct unw_row);
+} rows SHARED_MAP;
+
+/* Stacks; set at open. */
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4194304);
+} samples SHARED_MAP;
+
+/* Processes coming and going, and names: apart, so that a flood of samples cannot drop them. */
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1048576);
+} control SHARED_MAP;
+
+/* Processes that run CPython, by tgid; user space finds that out. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 16384);
+    __type(key, __u32);
+    __type(value, struct py_proc);
+} py_procs SHARED_MAP;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 64);
+    __type(key, __u32);
+    __type(value, struct py_layout);
+} py_layouts SHARED_MAP;
+
+/* Where a thread's Python state was, by tid. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 16384);
+    __type(key, __u32);
+    __type(value, struct py_cache);
+} py_threads SHARED_MAP;
+
+/* Code objects whose names have been sent. One that drops out is sent again. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 32768);
+    __type(key, struct wire_pykey);
+    __type(value, __u8);
+} py_seen SHARED_MAP;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct wire_lost);
+} lost SHARED_MAP;
+
+/* Defined in proc.bpf.c. */
+extern __u32 own_pidns_level; /* of wprof's own pid namespace, 0: the initial one; own_level sets it */
+extern const volatile __u32 config_whole_machine; /* follow every process, found at its first sample */
+
+static __always_inline struct wire_lost *lost_here(void)
+{
+    __u32 zero = 0;
+
+    return bpf_map_lookup_elem(&lost, &zero);
+}
+
+#endif

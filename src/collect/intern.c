@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/intern.h"
+
+#include "base/hash.h"
+#include "platform/procfs.h"
+
+#include <stdio.h>
+
+/* A stack seen once costs 24 bytes here; when there are that many, begin anew. */
+#define MEMO_MAX 400000
+
+void intern_init(struct intern *n, struct store *s)
+{
+    *n = (struct intern){.store = s};
+}
+
+void intern_release(struct intern *n)
+{
+    map_release(&n->kernel);
+    map_release(&n->memo);
+    vec_release(&n->raw);
+}
+
+uint32_t intern_marker(struct intern *n, const char *text)
+{
+    struct frame key = {.kind = FRAME_MARKER, .func = strtab_add(&n->store->strings, text)};
+
+    return frames_add(&n->store->frames, &key);
+}
+
+static uint32_t kernel_frame(struct intern *n, const struct raw_frame *r)
+{
+    uint64_t *slot = map_put(&n->kernel, r->addr << 1 | r->exact);
+
+    if (!n->kernel_module) {
+        struct module m = {
+            .kind = MODULE_KERNEL, .path = strtab_add(&n->store->strings, "[kernel]"), .fd = -1};
+
+        n->kernel_module = frames_add_module(&n->store->frames, &m);
+    }
+    if (!*slot) {
+        struct frame key = {.kind = FRAME_KERNEL, .module = n->kernel_module, .addr = r->addr};
+
+        key.flags = r->exact ? 0 : FRAME_RETURN;
+        *slot = frames_add(&n->store->frames, &key);
+    }
+    return (uint32_t)*slot;
+}
+
+static uint32_t jit_module(struct intern *n, struct process *p)
+{
+    struct module m = {.kind = MODULE_JIT, .fd = -1, .task = p->leader};
+    char path[64];
+
+    if (p->jit_module && p->has_perf_map)
+        return p->jit_module;
+    if (!p->gone && p->ns_tgid)
+        m.fd = procfs_open_perf_map((pid_t)p->ns_tgid, p->own_tgid);
+    if (m.fd >= 0) {
+        snprintf(path, sizeof(path), "/tmp/perf-%u.map", p->own_tgid);
+        m.path = strtab_add(&n->store->strings, path);
+        p->has_perf_map = 1;
+        p->dirty = 1; /* walks may now go by frame pointer there */
+    } else {
+        if (p->jit_module)
+            return p->jit_module;
+        m.path = strtab_add(&n->store->strings, "[jit]");
+    }
+    return p->jit_module = frames_add_module(&n->store->frames, &m);
+}
+
+static uint32_t native_frame(struct intern *n, struct process *p, const struct raw_frame *r)
+{
+    uint64_t key_addr = r->addr << 1 | r->exact, *slot = map_get(&p->frames, key_addr);
+    struct frame key = {.kind = FRAME_NATIVE, .addr = r->addr, .flags = r->exact ? 0 : FRAME_RETURN};
+    const struct mapping *m;
+    struct code_file *f;
+    uint32_t id;
+
+    if (slot)
+        return (uint32_t)*slot;
+    m = process_lookup(p, r->exact ? r->addr : r->addr - 1);
+    f = m ? modules_get(track_modules(n->track), m->file) : NULL;
+    if (f) {
+        key.module = modules_store_id(f, &n->store->frames, &n->store->strings);
+        key.addr = r->addr - m->bias;
+    } else if (m) {
+        key.kind = FRAME_JIT;
+        key.module = jit_module(n, p);
+    }
+    id = frames_add(&n->store->frames, &key);
+    if (m) /* an address in no mapping may be in one later */
+        *map_put(&p->frames, key_addr) = id;
+    return id;
+}
+
+static uint64_t hash_raw(const struct intern *n, const struct process *p)
+{
+    uint64_t h = p ? hash_mix(p->start ^ p->epoch, p->tgid) : 0;
+
+    for (size_t i = 0; i < n->raw.n; i++) {
+        const struct raw_frame *r = &n->raw.a[i];
+
+        h = hash_mix(h ^ r->addr, (uint64_t)r->frame << 16 | (uint64_t)r->kind << 8 | r->exact);
+    }
+    return h ? h : 1;
+}
+
+uint32_t intern_end(struct intern *n, struct process *p)
+{
+    uint64_t hash = hash_raw(n, p), *slot = map_get(&n->memo, hash);
+    uint32_t id = 0;
+
+    if (slot)
+        return (uint32_t)*slot;
+    for (size_t i = n->raw.n; i-- > 0;) {
+        const struct raw_frame *r = &n->raw.a[i];
+        uint32_t frame = r->frame;
+
+        if (r->kind == FRAME_KERNEL)
+            frame = kernel_frame(n, r);
+        else if (r->kind == FRAME_NATIVE)
+            frame = native_frame(n, p, r);
+        id = stacks_push(&n->store->stacks, id, frame);
+    }
+    if (n->memo.n >= MEMO_MAX)
+        map_release(&n->memo);
+    *map_put(&n->memo, hash) = id;
+    return id;
+}

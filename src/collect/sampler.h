@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The event that makes samples: chosen, opened on every CPU, and how many samples it should give. */
+#ifndef WPROF_COLLECT_SAMPLER_H
+#define WPROF_COLLECT_SAMPLER_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "platform/pfm.h"
+
+#include <stdint.h>
+
+struct sampler {
+    struct pfm_event event;
+    char why[200];   /* why it isn't a counter of the CPU; "" */
+    VEC(int) fds;    /* disabled, one per CPU that is online */
+    uint64_t period; /* ns, of a clock; 0: the kernel adjusts it to the frequency */
+    uint64_t frequency;
+};
+
+/* event NULL: cycles where they can be counted, else cpu-clock. */
+int sampler_open(struct sampler *s, const char *event, uint64_t frequency, struct err *e);
+void sampler_close(struct sampler *s);
+
+/* Samples that run_ns on CPUs should give. */
+uint64_t sampler_expected(const struct sampler *s, uint64_t run_ns);
+
+#endif

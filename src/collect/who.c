@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/who.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+void who_release(struct who *w)
+{
+    map_release(&w->ids);
+    vec_release(&w->names);
+}
+
+static uint64_t key_of(uint32_t tid, uint64_t start)
+{
+    return hash_mix(start, tid);
+}
+
+uint32_t who_find(const struct who *w, uint32_t tid, uint64_t start)
+{
+    uint64_t *id = map_get(&w->ids, key_of(tid, start));
+
+    return id ? (uint32_t)*id : 0;
+}
+
+static void rename_task(struct who *w, uint32_t id, const char comm[WIRE_COMM])
+{
+    struct who_name *n;
+
+    while (w->names.n < id)
+        *vec_push(&w->names) = (struct who_name){{0}};
+    n = &w->names.a[id - 1];
+    if (!memcmp(n->comm, comm, WIRE_COMM))
+        return;
+    memcpy(n->comm, comm, WIRE_COMM);
+    tasks_get(&w->store->tasks, id)->comm = strtab_addn(&w->store->strings, comm, strnlen(comm, WIRE_COMM));
+    tasks_touch(&w->store->tasks, id);
+}
+
+/* A leader that has not been sampled itself: its name is still in /proc, or was never seen. */
+static void leader_comm(const struct wire_task *t, char comm[WIRE_COMM])
+{
+    struct buf b = {0};
+    char path[64];
+
+    memset(comm, 0, WIRE_COMM);
+    snprintf(path, sizeof(path), "/proc/%u/comm", t->ns_tgid);
+    if (t->ns_tgid && !io_read_file(AT_FDCWD, path, &b, NULL)) {
+        size_t n = strcspn(b.data, "\n");
+
+        memcpy(comm, b.data, n < WIRE_COMM ? n : WIRE_COMM - 1);
+    } else
+        memcpy(comm, t->comm, WIRE_COMM);
+    buf_release(&b);
+}
+
+static uint32_t enter(struct who *w, const struct wire_task *t, uint64_t ts)
+{
+    struct task key = {.pid = t->tgid,
+                       .tid = t->tid,
+                       .start_ns = t->start,
+                       .ns_pid = t->ns_tgid,
+                       .ns_tid = t->ns_tid,
+                       .own_pid = t->own_tgid,
+                       .first_ns = ts};
+    uint32_t id;
+
+    if (t->tid != t->tgid) {
+        struct wire_task lead = *t;
+
+        lead.tid = t->tgid;
+        lead.ns_tid = t->ns_tgid;
+        lead.start = t->leader_start;
+        key.leader = who_find(w, lead.tid, lead.start);
+        if (!key.leader) {
+            leader_comm(t, lead.comm);
+            key.leader = who_task(w, &lead, ts);
+        }
+    }
+    id = tasks_add(&w->store->tasks, &key);
+    *map_put(&w->ids, key_of(t->tid, t->start)) = id;
+    return id;
+}
+
+uint32_t who_task(struct who *w, const struct wire_task *t, uint64_t ts)
+{
+    uint32_t id = who_find(w, t->tid, t->start);
+
+    if (!id)
+        id = enter(w, t, ts);
+    rename_task(w, id, t->comm);
+    return id;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tasks as the kernel's side describes them, entered into the store. */
+#ifndef WPROF_COLLECT_WHO_H
+#define WPROF_COLLECT_WHO_H
+
+#include <linux/types.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "bpf/wire.h"
+#include "model/store.h"
+
+#include <stdint.h>
+
+struct who_name {
+    char comm[WIRE_COMM];
+};
+
+struct who {
+    struct store *store;
+    struct map ids;             /* hash of {tid, start} -> task id */
+    VEC(struct who_name) names; /* by task id - 1: the name that the store has */
+};
+
+void who_release(struct who *w);
+
+/* The store's id of a thread; entered, its process's leader too, when new; its name brought up to date. */
+uint32_t who_task(struct who *w, const struct wire_task *t, uint64_t ts);
+uint32_t who_find(const struct who *w, uint32_t tid, uint64_t start); /* 0: not met yet */
+
+#endif

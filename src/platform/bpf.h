@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our programs in the kernel: loading, maps, rings, what they cost. The only file that knows libbpf is bpf.c.
+ * Errors say what is missing and what would grant it.
+ */
+#ifndef WPROF_PLATFORM_BPF_H
+#define WPROF_PLATFORM_BPF_H
+
+#include "base/err.h"
+#include "base/vec.h"
+
+#include <linux/types.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/wire.h"
+
+struct bpfside; /* the loaded object */
+
+struct bpfside_settings {
+    int whole_machine;
+    uint32_t cpus;       /* possible CPUs: numbers are below this */
+    uint32_t rows;       /* capacity of the row array */
+    uint32_t ring_bytes; /* of the samples' ring: a power of two */
+};
+
+/* Opens, loads and verifies everything; nothing runs yet. NULL with `e` set. */
+struct bpfside *bpfside_new(const struct bpfside_settings *how, struct err *e);
+void bpfside_free(struct bpfside *b); /* detaches */
+
+int bpfside_follow(struct bpfside *b, struct err *e); /* attaches fork, exec, exit */
+int bpfside_sample(struct bpfside *b, int perf_fd,
+                   struct err *e);           /* attaches the sampler and enables the event */
+void bpfside_sample_stop(struct bpfside *b); /* detaches all samplers */
+
+/* All threads of the machine, now. The vector is appended to. */
+struct bpfside_threads {
+    VEC(struct wire_thread) list;
+};
+int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *e);
+
+/* Followed processes. All give 0, or -errno: -ENOENT for one that isn't there, -EEXIST with add, -E2BIG when
+ * full. */
+int bpfside_add_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p);
+int bpfside_set_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p); /* one that is there */
+int bpfside_get_proc(struct bpfside *b, uint32_t tgid, struct wire_proc *p);
+void bpfside_del_proc(struct bpfside *b, uint32_t tgid);
+
+/* Shared memory, writable. */
+struct wire_mapping *bpfside_mappings(struct bpfside *b, size_t *n);
+struct wire_table *bpfside_tables(struct bpfside *b, size_t *n);
+uint32_t bpfside_rows(const struct bpfside *b); /* capacity */
+int bpfside_write_rows(struct bpfside *b, uint32_t first, const struct unw_row *rows, uint32_t n,
+                       struct err *e);
+
+/* Rings. Readable (epoll) when BPF found it worth a wakeup. Draining calls `each` for every record that is
+ * there; returns how many. */
+typedef void bpfside_record(void *arg, const void *record, size_t n);
+int bpfside_fd(const struct bpfside *b);
+int bpfside_drain_control(struct bpfside *b, bpfside_record *each, void *arg);
+int bpfside_drain_samples(struct bpfside *b, bpfside_record *each, void *arg);
+
+void bpfside_lost(struct bpfside *b, struct wire_lost *sum);
+
+/* Time spent in our programs since loading and runs of them. -1 where the kernel doesn't let us count. */
+int bpfside_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs);
+
+#endif

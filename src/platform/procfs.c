@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static const char deleted[] = " (deleted)";
+
+int procfs_parse_map(char *line, struct procfs_map *m, int *exec)
+{
+    char perm[8];
+    unsigned maj, min;
+    int at = 0;
+    size_t n;
+
+    /* proc(5): address perms offset dev inode pathname */
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 "%n", &m->start, &m->end, perm,
+               &m->pgoff, &maj, &min, &m->ino, &at) < 7 ||
+        strlen(perm) < 4)
+        return 0;
+    m->dev = makedev(maj, min);
+    *exec = perm[2] == 'x';
+    line += at + strspn(line + at, " ");
+    n = strcspn(line, "\n");
+    line[n] = '\0';
+    m->path = line;
+    return m->start < m->end;
+}
+
+int procfs_exec_maps(pid_t pid, void (*each)(void *arg, const struct procfs_map *m), void *arg, struct err *e)
+{
+    char name[64], *line = NULL;
+    size_t cap = 0;
+    FILE *f;
+    int err;
+
+    snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+    f = fopen(name, "re");
+    if (!f)
+        return err_sys(e, errno, "%s", name);
+    while (getline(&line, &cap, f) > 0) {
+        struct procfs_map m;
+        int exec;
+
+        if (procfs_parse_map(line, &m, &exec) && exec)
+            each(arg, &m);
+    }
+    err = ferror(f) ? errno : 0;
+    free(line);
+    fclose(f);
+    return err ? err_sys(e, err, "%s", name) : 0;
+}
+
+/* The device may differ where the inode is of an overlay; a wrong file with the same inode number under the
+ * same path is what would have to be there for this to be fooled. */
+static int is_file(int fd, const struct procfs_map *m)
+{
+    struct stat st;
+
+    return !fstat(fd, &st) && S_ISREG(st.st_mode) && (!m->ino || st.st_ino == m->ino);
+}
+
+static int try_open(const char *path, const struct procfs_map *m)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    if (fd >= 0 && !is_file(fd, m)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+int procfs_open_mapped(pid_t pid, const struct procfs_map *m)
+{
+    char path[4096 + 64];
+    size_t n = strlen(m->path), cut = sizeof(deleted) - 1;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start, m->end);
+    fd = try_open(path, m);
+    if (fd >= 0 || m->path[0] != '/')
+        return fd;
+    if (n > cut && !strcmp(m->path + n - cut, deleted))
+        n -= cut;
+    snprintf(path, sizeof(path), "/proc/%d/root%.*s", (int)pid, (int)n, m->path);
+    fd = try_open(path, m);
+    if (fd < 0) { /* the process is gone, and its root with it */
+        snprintf(path, sizeof(path), "%.*s", (int)n, m->path);
+        fd = try_open(path, m);
+    }
+    return fd;
+}
+
+ssize_t procfs_read_memory(pid_t pid, uint64_t addr, void *dst, size_t n)
+{
+    struct iovec to = {dst, n}, from = {(void *)(uintptr_t)addr, n};
+
+    return process_vm_readv(pid, &to, 1, &from, 1, 0);
+}
+
+int procfs_open_perf_map(pid_t pid, uint32_t own_pid)
+{
+    char path[128];
+    struct stat st;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%u.map", (int)pid, own_pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
