@@ -70,17 +70,17 @@ enum sink_state sink_flush(struct sink *s, struct err *e)
 int sink_seal(struct sink *s, struct meta *m, sink_derive derive, void *arg, struct err *e)
 {
     struct err why = {0};
-    int rc = 0, sums;
+    int rc, sums;
 
     if (!s->w)
         return 0;
     give_room(s);
-    sums = session_reload(s->w, &why) != 0;
+    sums = session_reload(s->w, &why);
     if (sums)
         tally_swap(&s->tally, s->store);
     if (derive && derive(arg, s->w, m, s->store, &why))
         log_warn("the session has no derived files: %s", why.msg);
-    if (sums)
+    if (sums < 0) /* else the writer knows that they are sums, and makes meta.json's figures of them */
         tally_swap(&s->tally, s->store);
     rc = session_seal(s->w, m, e);
     if (rc && s->broken) /* what was written stands; say at least how it ended */

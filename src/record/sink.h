@@ -26,9 +26,9 @@ int sink_open(struct sink *s, const struct session_create *how, struct store *st
 enum sink_state sink_flush(struct sink *s, struct err *e);
 
 /*
- * Ends the session. `derive` gets it with the sums in the store, to name frames and to make what is derived;
- * when it fails that is said and the session is sealed all the same. -1 with `e` when the session could not
- * be sealed.
+ * Ends the session. `derive` gets it with the events, or their sums where there are too many, in the store,
+ * to name frames and to make what is derived; when it fails that is said and the session is sealed all the
+ * same. -1 with `e` when the session could not be sealed.
  */
 typedef int (*sink_derive)(void *arg, struct session_writer *w, struct meta *m, struct store *s,
                            struct err *e);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+
+#include "analyze/fold.h"
+#include "analyze/symbolize.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "platform/pfm.h"
+#include "platform/spawn.h"
+#include "record/collectors.h"
+#include "record/recorder.h"
+#include "record/summary.h"
+
+#include <string.h>
+
+enum { MAX_FREQUENCY = 100000 };
+
+struct record_opts {
+    const char *output, *event, *collect, *without, *tier;
+    uint64_t frequency, duration, delay, max_size;
+    int force, keep_going, inlines, whole_machine, quiet, verbose;
+    struct opt_list pids;
+};
+
+static const struct opt options[] = {
+    OPT_STRING('o', "output", struct record_opts, output, "DIR",
+               "the session's directory (default: wprof-WORKLOAD-TIME-ID here)"),
+    OPT_UINT('F', "frequency", struct record_opts, frequency, "HZ", "99", "record.frequency",
+             "samples per second and CPU"),
+    OPT_STRING('e', "event", struct record_opts, event, "EVENT",
+               "sample on EVENT (default: cycles, without a PMU cpu-clock); see wprof events"),
+    OPT_DURATION(0, "duration", struct record_opts, duration, "TIME", NULL, NULL,
+                 "end the recording after TIME; the command runs on"),
+    OPT_DURATION(0, "delay", struct record_opts, delay, "TIME", NULL, NULL,
+                 "begin recording TIME after the start"),
+    OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "1GiB", "record.max-size",
+             "end the recording when events.wlog has this size"),
+    OPT_STRING(0, "collect", struct record_opts, collect, "LIST",
+               "only these collectors, separated by commas"),
+    OPT_STRING(0, "without", struct record_opts, without, "LIST", "not these collectors"),
+    OPT_LIST('p', "pid", struct record_opts, pids, "PID",
+             "a running process and its children; may be given again"),
+    OPT_FLAG('a', "all", struct record_opts, whole_machine, "the whole machine"),
+    OPT_FLAG(0, "force", struct record_opts, force, "replace DIR where it is a wprof session"),
+    OPT_FLAG(0, "keep-going", struct record_opts, keep_going,
+             "run the command even if nothing can be recorded"),
+    OPT_FLAG(0, "inlines", struct record_opts, inlines, "also name inlined functions and lines, from DWARF"),
+    OPT_CHOICE(0, "tier", struct record_opts, tier, "TIER", NULL, "A|B|C",
+               "force a way of recording (for tests)"),
+    OPT_FLAG('q', "quiet", struct record_opts, quiet, "say only errors"),
+    OPT_FLAG('v', "verbose", struct record_opts, verbose, "say more"),
+};
+
+/* What sealing makes and the summary needs. */
+struct product {
+    const struct record_opts *o;
+    struct profile profile;
+    struct quality quality;
+};
+
+/* Names the frames, makes folded.txt. */
+static int derive(void *arg, struct session_writer *w, struct meta *m, struct store *s, struct err *e)
+{
+    struct product *p = arg;
+    struct symbolize_opts how = {.inlines = p->o->inlines, .same_boot = 1};
+    struct symbolize_stats stats = {0};
+    struct fold_opts fold = {.inlines = p->o->inlines};
+    struct buf text = {0};
+    int rc;
+
+    if (symbolize_store(s, &how, &stats, e))
+        return err_wrap(e, "symbols");
+    log_debug("symbols: %llu of %llu frames named in %.0f ms", (unsigned long long)stats.named,
+              (unsigned long long)stats.frames, (double)stats.ns / 1e6);
+    quality_compute(&p->quality, s, m);
+    rc = fold_store(&p->profile, s, m->start_mono, &fold, e);
+    if (!rc) {
+        fold_text(&p->profile, 0, &text);
+        rc = session_add_artifact(w, m, "folded", "folded.txt", buf_str(&text), text.len, e);
+    }
+    buf_release(&text);
+    return rc;
+}
+
+static void say_lines(const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        log_info("%.*s", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void done(void *arg, const struct recorder_report *r)
+{
+    struct product *p = arg;
+    struct buf text = {0};
+    char rss[32];
+
+    summary_text(&text, r, &p->profile, &p->quality);
+    say_lines(buf_str(&text));
+    buf_release(&text);
+    log_debug("sealed %.0f ms after the end; at most %s of memory", (double)r->seal_ns / 1e6,
+              units_size(rss, sizeof(rss), store_counter(r->store, "own.rss_max", 0)));
+}
+
+/* 0, or the exit code after saying what is wrong with the command line. */
+static int check(const struct record_opts *o, int argc)
+{
+    struct pfm_event ev;
+    struct err e = {0};
+    int ways = (argc > 0) + (o->pids.n > 0) + (o->whole_machine != 0);
+
+    if (!ways)
+        return command_usage(&cmd_record, "what is to be recorded? Give a command, -p PID or -a");
+    if (ways > 1)
+        return command_usage(&cmd_record, "a command, -p and -a exclude each other");
+    if (!o->frequency || o->frequency > MAX_FREQUENCY)
+        return command_usage(&cmd_record, "-F %llu: not between 1 and %d", (unsigned long long)o->frequency,
+                             MAX_FREQUENCY);
+    if (o->keep_going && !argc)
+        return command_usage(&cmd_record, "--keep-going needs a command");
+    if (o->event && pfm_encode(o->event, &ev, &e)) {
+        log_error("-e %s", e.msg);
+        return SPAWN_FAILED;
+    }
+    return 0;
+}
+
+static int run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    const struct record_opts *o = values;
+    struct product product = {.o = o};
+    struct recorder_opts how = {
+        .dir = o->output,
+        .force = o->force,
+        .keep_going = o->keep_going,
+        .quiet = o->quiet || log_get_level() < LOG_INFO,
+        .event = o->event,
+        .frequency = o->frequency,
+        .duration = o->duration,
+        .delay = o->delay,
+        .max_size = o->max_size,
+        .collect = o->collect,
+        .without = o->without,
+        .tier = o->tier,
+        .argv = argc ? argv : NULL,
+        .pids = o->pids.a,
+        .npids = o->pids.n,
+        .whole_machine = o->whole_machine,
+        .hooks = {&product, derive, done},
+    };
+    struct err e = {0};
+    int code;
+
+    if (o->quiet || o->verbose)
+        log_set_level(o->verbose ? LOG_DEBUG : LOG_ERROR);
+    code = check(o, argc);
+    if (code)
+        return code;
+    how.collectors = collectors_all(&how.ncollectors);
+    code = recorder_run(&how, &e);
+    if (e.msg[0])
+        log_error("%s", e.msg);
+    profile_release(&product.profile);
+    return code;
+}
+
+const struct command cmd_record = {
+    .name = "record",
+    .summary = "record what a command, a process or the whole machine does",
+    .operands = "[-p PID]... | -a | [--] CMD...",
+    .opts = options,
+    .nopts = ARRAY_SIZE(options),
+    .values_size = sizeof(struct record_opts),
+    .stop_at_operand = 1,
+    .usage_exit = SPAWN_FAILED,
+    .examples = "wprof record -- python train.py\n"
+                "wprof record -F 999 -o slow --duration 30s -- ./server --port 80\n"
+                "wprof record -p 4711 --duration 10s",
+    .run = run,
+};
