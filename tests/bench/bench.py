@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What wprof costs, as work done and as ratios within one run: `make bench`.
+
+    bench.py WPROF OUT.json [--quick]
+
+Prints one line a figure: what, measured, the bar it is held against, and what it was compared with in the same run.
+Nothing here fails a build: machines are noisy, a person reads it. Figures that need a package (perf, torch) are
+skipped by name.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+
+class Bench:
+    def __init__(self, wprof, work):
+        self.wprof = wprof
+        self.work = work
+        self.figures = []
+
+    def figure(self, name, value, unit, bar=None, beside=None):
+        self.figures.append({"name": name, "value": value, "unit": unit, "bar": bar, "beside": beside})
+        shown = "not measured" if value is None else f"{value:.4g} {unit}"
+        print(f"{name:<52} {shown:<22} {bar or '':<16} {beside or ''}", flush=True)
+
+    def skip(self, name, lacks):
+        self.figures.append({"name": name, "value": None, "skipped": lacks})
+        print(f"{name:<52} skipped: needs {lacks}", flush=True)
+
+
+def run(argv, env=None, timeout=900):
+    """(seconds, max RSS in MB, CPU seconds) of a command that must succeed."""
+    full = dict(os.environ, **(env or {}))
+    begin = time.monotonic()
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(argv, env=full, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - begin
+        if process.returncode:
+            log.seek(0)
+            sys.exit(f"bench: {argv} exited {process.returncode}\n{log.read().decode(errors='replace')}")
+    return seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
+
+
+def show(bench, session):
+    out = subprocess.run([bench.wprof, "show", "--json", session], capture_output=True, check=True)
+    return json.loads(out.stdout)
+
+
+def meta(session):
+    with open(os.path.join(session, "meta.json")) as f:
+        return json.load(f)
+
+
+def python_with(module):
+    for python in ("/usr/bin/python3", "python3"):
+        if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def median_of(n, f):
+    return sorted(f() for _ in range(n))[n // 2]
+
+
+# ---- recording ----
+
+
+def bench_recording(bench, quick):
+    python = python_with("torch")
+    if os.geteuid() or not python:
+        bench.skip("recording", "root and python3-torch")
+        return
+    train = [python, os.path.join(ROOT, "examples", "train.py"), "--epochs", "3" if quick else "8"]
+    cache = os.path.join(bench.work, "cache")
+    env = {"XDG_CACHE_HOME": cache}
+
+    def record(hz, name, *extra):
+        session = os.path.join(bench.work, name)
+        run([bench.wprof, "record", "-q", "-F", str(hz), "-o", session, *extra, "--", *train], env)
+        return session
+
+    cold = show(bench, record(99, "cold"))
+    bench.figure("unwind tables, built cold", cold.get("tables_s"), "s", "<= 1 s")
+    for hz, bar in ((99, "<= 0.01"), (999, "<= 0.04")):
+        session = record(hz, f"hz{hz}")
+        shown = show(bench, session)
+        if hz == 99:
+            bench.figure("unwind tables, from the cache", shown.get("tables_s"), "s", "<= 0.05 s")
+        bench.figure(f"cost_share at {hz} Hz", shown.get("cost_share"), "", bar, "of the target's CPU time")
+        if shown.get("tick_s") is not None and shown.get("target_cpu_s"):
+            bench.figure(f"bare timer tick at {hz} Hz", shown["tick_s"] / shown["target_cpu_s"], "", "",
+                         "of the target's CPU time, not in cost_share")
+        bench.figure(f"unwound_share at {hz} Hz", shown.get("unwound_share"), "", ">= 0.995")
+        bench.figure(f"unknown_share at {hz} Hz", shown.get("unknown_share"), "", "0 where symbols exist")
+        bench.figure(f"python_share at {hz} Hz", shown.get("python_share"), "", ">= 0.995")
+        if hz == 999:
+            size = os.path.getsize(os.path.join(session, "events.wlog"))
+            bench.figure("bytes a sample on disk at 999 Hz", size / max(1, shown["taken"]), "bytes", "<= 12")
+            bench.figure("recorder's largest RSS", shown.get("rss_max", 0) / 2**20, "MB", "<= 150 MB")
+            bench.figure("command's end to sealed, 999 Hz", shown.get("seal_s"), "s", "<= 1 s")
+            inl = show(bench, record(999, "inlines", "--inlines"))
+            bench.figure("command's end to sealed, with inlines", inl.get("seal_s"), "s", "<= 1 s")
+    bench_perf(bench, train)
+
+
+def bench_perf(bench, train):
+    if not shutil.which("perf"):
+        bench.skip("perf record + perf script beside", "perf (linux-perf)")
+        return
+    data = os.path.join(bench.work, "perf.data")
+    for how, options in (("fp", ["-g"]), ("dwarf", ["--call-graph", "dwarf"])):
+        hz = "999" if how == "fp" else "99"
+        run(["perf", "record", "-q", "-F", hz, *options, "-o", data, "--", *train])
+        size = os.path.getsize(data) / 2**20
+        seconds = run(["sh", "-c", f"timeout 300 perf script --no-inline -i {data} >/dev/null 2>&1 || true"])[0]
+        bench.figure(f"perf {how} {hz} Hz: perf script --no-inline", seconds, "s", "", f"perf.data {size:.1f} MB")
+
+
+# ---- big folded files ----
+
+
+def bench_folded(bench, quick):
+    stacks = 100_000 if quick else 1_000_000
+    text = os.path.join(bench.work, "big.folded")
+    session = os.path.join(bench.work, "big")
+    page = os.path.join(bench.work, "big.html")
+    run([sys.executable, os.path.join(HERE, "make_folded.py"), str(stacks), text])
+    size = os.path.getsize(text) / 1e6
+    read = median_of(3, lambda: run(["wc", "-l", text])[0])
+
+    def again():
+        shutil.rmtree(session, ignore_errors=True)
+        return run([bench.wprof, "import", "--from", "folded", "-o", session, text])
+
+    seconds, rss, _ = median_of(3, again)
+    bench.figure(f"import of {size:.0f} MB folded, {stacks} stacks", size / seconds, "MB/s", ">= 400 MB/s",
+                 f"{seconds / read:.1f} x wc -l, {rss:.0f} MB RSS")
+    seconds, rss, _ = median_of(3, lambda: run([bench.wprof, "render", "--format", "html", "-o", page, session]))
+    bench.figure("render --format html of it", seconds, "s", "<= 2 s", f"{seconds / read:.1f} x wc -l, {rss:.0f} MB RSS")
+    bench.figure("the page", os.path.getsize(page) / 1e6, "MB", "<= 10 MB")
+
+
+def bench_start(bench):
+    true = median_of(11, lambda: run(["true"])[0])
+    seconds = median_of(11, lambda: run([bench.wprof, "version"])[0])
+    bench.figure("wprof version", seconds * 1e3, "ms", "<= 10 ms", f"{seconds / true:.1f} x true")
+
+
+def main():
+    quick = "--quick" in sys.argv
+    args = [a for a in sys.argv[1:] if not a.startswith("--")]
+    if len(args) != 2:
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory(prefix="wprof-bench-") as work:
+        bench = Bench(os.path.abspath(args[0]), work)
+        bench_start(bench)
+        bench_folded(bench, quick)
+        bench_recording(bench, quick)
+        with open(args[1], "w") as f:
+            json.dump({"when": time.strftime("%Y-%m-%dT%H:%M:%S"), "figures": bench.figures}, f, indent=1)
+    print(f"also in {args[1]}")
+
+
+if __name__ == "__main__":
+    main()
