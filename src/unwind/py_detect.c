@@ -100,6 +100,17 @@ static int bias_of(const struct py_seen *s, const struct py_mapping *m, uint64_t
     return -1;
 }
 
+/* A loop that holds all opcodes has tens of kilobytes; one that only calls the first opcode's function, few.
+ */
+enum { EVAL_MIN = 8192 };
+
+static int calls_opcodes(const struct py_binary *b)
+{
+    uint64_t size = b->eval[0].end - b->eval[0].start;
+
+    return b->version >= 0x030e && size && size < EVAL_MIN;
+}
+
 static struct py_range shift(struct py_range r, uint64_t bias)
 {
     return r.start == r.end ? (struct py_range){0} : (struct py_range){r.start + bias, r.end + bias};
@@ -128,6 +139,7 @@ int py_detect(struct py_detector *d, const struct py_mapping *m, struct py_targe
         .proc = {.runtime = b->runtime + bias, .code_type = b->code_type ? b->code_type + bias : 0},
         .layout = b->layout,
         .eval = {shift(b->eval[0], bias), shift(b->eval[1], bias)},
+        .tail_calls = calls_opcodes(b),
     };
     memcpy(out->path, m->path + (len < sizeof(out->path) ? 0 : len - sizeof(out->path) + 1),
            len < sizeof(out->path) ? len : sizeof(out->path) - 1);

@@ -26,8 +26,14 @@ struct py_target {
     struct py_proc proc; /* layout and generation are the caller's to set */
     struct py_layout layout;
     struct py_range eval[2]; /* where its eval loop runs, run-time addresses; start == end: unknown */
+    int tail_calls;          /* opcodes are functions that tail-call each other (3.14, some compilers) */
     char path[256];          /* the file, its end where it is longer */
 };
+
+static inline int py_target_is_eval(const struct py_target *t, uint64_t ip)
+{
+    return (ip >= t->eval[0].start && ip < t->eval[0].end) || (ip >= t->eval[1].start && ip < t->eval[1].end);
+}
 
 /* Remembers every file looked at, so that each is examined once. */
 struct py_detector {
