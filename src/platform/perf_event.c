@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "platform/caps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,6 +97,17 @@ uint64_t perf_next_prime(uint64_t n)
     }
 }
 
+static int cannot_open(struct err *e, int errnum, const char *event, uint32_t cpu)
+{
+    char missing[256];
+
+    if ((errnum != EPERM && errnum != EACCES) || !caps_missing(missing, sizeof(missing)))
+        return err_sys(e, errnum, "open the event %s on CPU %u", event, cpu);
+    return err_set(e,
+                   "open the event %s: %s: missing %s (run as root, or grant the capabilities with setcap)",
+                   event, strerror(errnum), missing);
+}
+
 int perf_open_sampler(const struct pfm_event *ev, uint64_t hz, uint32_t cpu, uint64_t *period, struct err *e)
 {
     struct perf_event_attr a = {
@@ -122,7 +134,7 @@ int perf_open_sampler(const struct pfm_event *ev, uint64_t hz, uint32_t cpu, uin
     }
     fd = perf_open(&a, (int)cpu);
     if (fd < 0)
-        return err_sys(e, errno, "open the event %s on CPU %u", ev->name, cpu);
+        return cannot_open(e, errno, ev->name, cpu);
     return fd;
 }
 

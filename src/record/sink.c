@@ -51,15 +51,12 @@ enum sink_state sink_flush(struct sink *s, struct err *e)
 
     if (!s->w)
         return SINK_OK;
-    if (s->broken) {
-        uint64_t before = store_counter(s->store, "record.unwritten", 0);
-
-        store_set_counter(s->store, "record.unwritten", before + s->store->events.n);
-        vec_clear(&s->store->events);
+    tally_add(&s->tally, s->store, s->counted);
+    s->counted = s->store->events.n;
+    if (s->broken)
         return SINK_OK;
-    }
-    tally_add(&s->tally, s->store);
     rc = session_flush(s->w, e);
+    s->counted = s->store->events.n;
     if (rc >= 0)
         return rc ? SINK_FULL : SINK_OK;
     s->broken = 1;

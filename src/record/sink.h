@@ -13,7 +13,8 @@ struct sink {
     struct tally tally;
     int spare; /* an unnamed file on the same file system: closing it frees room for meta.json on a full disk;
                   or -1 */
-    int broken; /* a write failed: nothing more goes to the log */
+    int broken;     /* a write failed: nothing more goes to the log until sealing tries again */
+    size_t counted; /* events in the store that are in the tally already */
 };
 
 enum sink_state { SINK_OK, SINK_FULL /* --max-size */, SINK_NO_SPACE, SINK_FAILED };

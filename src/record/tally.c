@@ -39,9 +39,9 @@ static void add_one(struct tally *t, const struct event *e)
     index_add(&t->index, h, (uint32_t)t->events.n);
 }
 
-void tally_add(struct tally *t, const struct store *s)
+void tally_add(struct tally *t, const struct store *s, size_t from)
 {
-    for (size_t i = 0; i < s->events.n; i++) {
+    for (size_t i = from; i < s->events.n; i++) {
         add_one(t, &s->events.a[i]);
         t->samples += s->events.a[i].kind == EVENT_SAMPLE;
     }

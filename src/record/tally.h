@@ -16,7 +16,7 @@ struct tally {
     uint64_t samples; /* EVENT_SAMPLE events counted so far */
 };
 
-void tally_add(struct tally *t, const struct store *s); /* all events that are in the store now */
+void tally_add(struct tally *t, const struct store *s, size_t from); /* the store's events from that one on */
 void tally_release(struct tally *t);
 
 /* Swaps the sums into the store, whose own events must all be written, and (again called) out of it. */
