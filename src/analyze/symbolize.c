@@ -2,6 +2,7 @@
 #include "analyze/symbolize.h"
 
 #include "analyze/symbolize_job.h"
+#include "base/log.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -178,6 +179,28 @@ static void job_deliver(struct job *j, struct store *s, struct symbolize_stats *
     stats->modules_without_symbols += j->no_symbols != 0;
 }
 
+/* One line for all: on another machine than the recording one, every file may differ. */
+static void say_not_recorded(const struct jobs *jobs)
+{
+    const char *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < jobs->list.n; i++) {
+        if (!jobs->list.a[i].not_recorded)
+            continue;
+        if (!first)
+            first = jobs->list.a[i].path;
+        n++;
+    }
+    if (n == 1)
+        log_warn("%s is not the file that was recorded (another build id): its functions stay unnamed",
+                 first);
+    else if (n)
+        log_warn("%s and %zu more are not the files that were recorded (other build ids): their functions "
+                 "stay unnamed",
+                 first, n - 1);
+}
+
 int symbolize_store(struct store *s, const struct symbolize_opts *o, struct symbolize_stats *stats,
                     struct err *e)
 {
@@ -191,6 +214,7 @@ int symbolize_store(struct store *s, const struct symbolize_opts *o, struct symb
     *stats = (struct symbolize_stats){0};
     collect(&jobs, s, o ? o : &defaults, stats);
     run_all(&jobs);
+    say_not_recorded(&jobs);
     for (size_t i = 0; i < jobs.list.n; i++) {
         job_deliver(&jobs.list.a[i], s, stats);
         job_release(&jobs.list.a[i]);

@@ -28,7 +28,8 @@ static int open_below(const char *root, const char *path)
     if (dir < 0)
         return -1;
     fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* Linux before 5.6, or a filter that does not know it */
+    if (fd < 0 &&
+        (errno == ENOSYS || errno == EPERM)) /* Linux before 5.6, or a filter that does not know it */
         fd = openat(dir, path, (int)how.flags);
     close(dir);
     return fd;

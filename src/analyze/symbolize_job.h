@@ -29,8 +29,8 @@ struct job {
     VEC(struct frame_name) names; /* string ids are of job.strings */
     struct strtab strings;
     struct demangle_cache demangled;
-    int no_symbols;     /* there was no table that could name anything */
-    uint64_t bad_lines; /* of a perf map */
+    int no_symbols;   /* there was no table that could name anything */
+    int not_recorded; /* the file at the path is another one now */
 };
 
 void job_set(struct job *j, size_t i, const struct frame_name *names,
