@@ -22,11 +22,12 @@ struct symbolize_stats {
 };
 
 /*
- * Names every frame of kind NATIVE, KERNEL or JIT that has none. Files are read through module.fd where it is open, else
- * by path, and then only if the build id (or dev and inode) is the one recorded. Frames that can't be named stay
- * unnamed: views print "[module+0x...]". C++ and Rust names are demangled. Never uses the network. A broken file is
- * said in the log and skipped: fails only on what makes no sense to go on from.
+ * Names every frame of kind NATIVE, KERNEL or JIT that has none. Files are read through module.fd where it is
+ * open, else by path, and then only if the build id (or dev and inode) is the one recorded. Frames that can't
+ * be named stay unnamed: views print "[module+0x...]". C++ and Rust names are demangled. Never uses the
+ * network. A broken file is said in the log and skipped: fails only on what makes no sense to go on from.
  */
-int symbolize_store(struct store *s, const struct symbolize_opts *o, struct symbolize_stats *stats, struct err *e);
+int symbolize_store(struct store *s, const struct symbolize_opts *o, struct symbolize_stats *stats,
+                    struct err *e);
 
 #endif
