@@ -83,7 +83,8 @@ int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
         struct py_proc same = *py;
 
         bpf_map_update_elem(&py_procs, &to, &same, BPF_ANY);
-    }
+    } else
+        bpf_map_delete_elem(&py_procs, &to);
     r = bpf_ringbuf_reserve(&control, sizeof(*r), 0);
     if (!r) {
         control_lost();

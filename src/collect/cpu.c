@@ -55,14 +55,14 @@ static void on_fork(void *arg, struct process *child, const struct wire_fork *r)
         tasks_get(&c->ctx->store->tasks, id)->parent = parent->leader;
         tasks_touch(&c->ctx->store->tasks, id);
     }
-    stack_forked(&c->taker, child, parent);
+    pythons_forked(&c->taker.pythons, child, parent);
 }
 
 static void on_exec(void *arg, struct process *p)
 {
     struct collector *c = arg;
 
-    stack_execed(&c->taker, p);
+    pythons_execed(&c->taker.pythons, p);
 }
 
 static void on_exit_thread(void *arg, struct process *p, const struct wire_exit *r)
@@ -71,6 +71,8 @@ static void on_exit_thread(void *arg, struct process *p, const struct wire_exit 
 
     if (p && who_find(&c->who, r->task.tid, r->task.start))
         who_task(&c->who, &r->task, r->head.ts); /* its last name */
+    if (p && r->last)
+        pythons_execed(&c->taker.pythons, p);
     runtime_exit(&c->runtime, &c->who, r);
 }
 
@@ -78,14 +80,14 @@ static void on_mapped(void *arg, struct process *p, uint32_t file, const struct 
 {
     struct collector *c = arg;
 
-    stack_mapped(&c->taker, p, file, m);
+    pythons_mapped(&c->taker.pythons, p, file, m);
 }
 
 static void on_pycode(void *arg, const struct wire_pycode *r)
 {
     struct collector *c = arg;
 
-    stack_pycode(&c->taker, r);
+    pythons_code(&c->taker.pythons, r);
 }
 
 /* ---- samples ---- */

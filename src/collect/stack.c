@@ -16,14 +16,14 @@ void stack_taker_init(struct stack_taker *k, struct store *s, struct meta *m, st
 {
     intern_init(&k->intern, s);
     k->intern.track = t;
+    pythons_init(&k->pythons, s, m, b, t);
     k->track = t;
-    k->bpf = b;
-    k->meta = m;
 }
 
 void stack_taker_release(struct stack_taker *k)
 {
     intern_release(&k->intern);
+    pythons_release(&k->pythons);
 }
 
 static int split(const struct wire_sample *s, struct parts *p)
@@ -80,11 +80,63 @@ static void push_kernel(struct intern *n, const struct wire_sample *s, const str
         *intern_push(n) = (struct raw_frame){.kind = FRAME_KERNEL, .exact = i == 0, .addr = parts->kernel[i]};
 }
 
-static void push_user(struct stack_taker *k)
+static void push_native(struct stack_taker *k, uint32_t i)
 {
+    *intern_push(&k->intern) =
+        (struct raw_frame){.kind = FRAME_NATIVE, .exact = !k->frames[i].is_return, .addr = k->frames[i].ip};
+}
+
+static int is_trampoline(void *ctx, size_t native)
+{
+    struct stack_taker *k = ctx;
+    struct py_mem mem = pythons_memory(&k->pythons, k->process);
+
+    return py_trampoline_at(&mem, k->frames[native].ip);
+}
+
+/* Both walks' frames in one order. */
+static void push_merged(struct stack_taker *k, const struct wire_sample *s, const struct parts *parts,
+                        int whole)
+{
+    const struct py_target *target = &k->process->python->target;
+    struct py_merge_how how = {.entry = (enum py_entry)target->layout.entry,
+                               .native_whole = whole,
+                               .python_whole = !(s->flags & (WIRE_PY_ERROR | WIRE_PY_FULL)),
+                               .tail_calls = target->tail_calls,
+                               .is_trampoline = is_trampoline,
+                               .ctx = k};
+    size_t n;
+
+    for (uint32_t i = 0; i < k->n; i++) {
+        uint64_t pc = k->frames[i].ip - k->frames[i].is_return;
+        const struct mapping *m = process_lookup(k->process, pc);
+
+        k->spans[i].sp = k->frames[i].sp;
+        k->spans[i].flags = py_target_is_eval(target, pc) ? PY_NATIVE_EVAL
+                            : m && !m->file               ? PY_NATIVE_JIT
+                                                          : 0;
+    }
+    n = py_merge(k->slots, k->spans, k->n, parts->python, s->python_n, &how, &k->merged);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = k->slots[i].index;
+
+        if (k->slots[i].python)
+            *intern_push(&k->intern) = (struct raw_frame){
+                .kind = FRAME_PYTHON, .frame = pythons_frame(&k->pythons, k->process, &parts->python[at])};
+        else
+            push_native(k, at);
+    }
+}
+
+static void push_user(struct stack_taker *k, const struct wire_sample *s, const struct parts *parts,
+                      int whole)
+{
+    if (s->python_n && k->process->python) {
+        push_merged(k, s, parts, whole);
+        return;
+    }
     for (uint32_t i = 0; i < k->n; i++)
-        *intern_push(&k->intern) = (struct raw_frame){
-            .kind = FRAME_NATIVE, .exact = !k->frames[i].is_return, .addr = k->frames[i].ip};
+        push_native(k, i);
 }
 
 static void push_marker(struct stack_taker *k, uint32_t *marker, const char *text)
@@ -99,10 +151,13 @@ static void user_part(struct stack_taker *k, struct process *p, const struct wir
 {
     enum walk_status st = native_part(k, p, s, parts, flags);
 
-    push_user(k);
+    k->process = p;
+    push_user(k, s, parts, st == WALK_ROOT);
     if (st == WALK_ROOT)
         *flags |= EVENT_ROOT;
-    if (st == WALK_FULL) {
+    if (s->flags & WIRE_PY_STATE)
+        *flags |= EVENT_PYTHON | (s->python_n ? EVENT_PYTHON_FRAMES : 0);
+    if (st == WALK_FULL || s->flags & WIRE_PY_FULL) {
         *flags |= EVENT_TRUNCATED;
         push_marker(k, &k->truncated, "[truncated]");
     }
@@ -130,24 +185,4 @@ uint32_t stack_take(struct stack_taker *k, struct process *p, const struct wire_
         push_marker(k, &k->lost, "[stack lost]");
     }
     return intern_end(&k->intern, p);
-}
-
-void stack_forked(struct stack_taker *k, struct process *child, const struct process *parent)
-{
-    (void)k, (void)child, (void)parent;
-}
-
-void stack_execed(struct stack_taker *k, struct process *p)
-{
-    (void)k, (void)p;
-}
-
-void stack_mapped(struct stack_taker *k, struct process *p, uint32_t file, const struct mapping *m)
-{
-    (void)k, (void)p, (void)file, (void)m;
-}
-
-void stack_pycode(struct stack_taker *k, const struct wire_pycode *r)
-{
-    (void)k, (void)r;
 }

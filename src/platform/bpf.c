@@ -266,6 +266,24 @@ void bpfside_del_proc(struct bpfside *b, uint32_t tgid)
     bpf_map_delete_elem(bpf_map__fd(b->skel->maps.procs), &tgid);
 }
 
+int bpfside_set_layout(struct bpfside *b, uint32_t i, const struct py_layout *l)
+{
+    uint8_t value[(sizeof(*l) + 7) & ~7u] = {0}; /* an array's values are copied in multiples of 8 bytes */
+
+    memcpy(value, l, sizeof(*l));
+    return bpf_map_update_elem(bpf_map__fd(b->skel->maps.py_layouts), &i, value, BPF_ANY);
+}
+
+int bpfside_set_python(struct bpfside *b, uint32_t tgid, const struct py_proc *p)
+{
+    return bpf_map_update_elem(bpf_map__fd(b->skel->maps.py_procs), &tgid, p, BPF_ANY);
+}
+
+void bpfside_del_python(struct bpfside *b, uint32_t tgid)
+{
+    bpf_map_delete_elem(bpf_map__fd(b->skel->maps.py_procs), &tgid);
+}
+
 struct wire_mapping *bpfside_mappings(struct bpfside *b, size_t *n)
 {
     *n = b->mappings_n;

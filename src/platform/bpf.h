@@ -46,6 +46,11 @@ int bpfside_set_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p
 int bpfside_get_proc(struct bpfside *b, uint32_t tgid, struct wire_proc *p);
 void bpfside_del_proc(struct bpfside *b, uint32_t tgid);
 
+/* Of processes that run CPython; all give 0 or -errno. */
+int bpfside_set_layout(struct bpfside *b, uint32_t i, const struct py_layout *l);
+int bpfside_set_python(struct bpfside *b, uint32_t tgid, const struct py_proc *p);
+void bpfside_del_python(struct bpfside *b, uint32_t tgid);
+
 /* Shared memory, writable. */
 struct wire_mapping *bpfside_mappings(struct bpfside *b, size_t *n);
 struct wire_table *bpfside_tables(struct bpfside *b, size_t *n);

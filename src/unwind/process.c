@@ -115,7 +115,7 @@ void process_map(struct process *p, const struct mapping *m)
         old = &p->maps.a[to++];
         keep += same_code(old, m);
         if (old->start < m->start) /* what sticks out below and above stays */
-            with[n++] = (struct mapping){old->start, m->start, old->bias, old->file, 0};
+            with[n++] = (struct mapping){old->start, m->start, old->bias, old->pgoff, old->file, 0};
     }
     if (to - from == 1 && keep == 1 && p->maps.a[from].start <= m->start && p->maps.a[from].end >= m->end)
         return; /* known */
@@ -124,7 +124,8 @@ void process_map(struct process *p, const struct mapping *m)
     with[n++] = *m;
     if (to > from && p->maps.a[to - 1].end > m->end) {
         old = &p->maps.a[to - 1];
-        with[n++] = (struct mapping){m->end, old->end, old->bias, old->file, 0};
+        with[n++] =
+            (struct mapping){m->end, old->end, old->bias, old->pgoff + (m->end - old->start), old->file, 0};
     }
     vec_reserve(&p->maps, p->maps.n + n);
     memmove(p->maps.a + from + n, p->maps.a + to, (p->maps.n - to) * sizeof(*p->maps.a));

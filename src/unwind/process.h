@@ -13,8 +13,9 @@
 
 struct mapping {
     uint64_t start, end;
-    uint64_t bias; /* run-time minus ELF address */
-    uint32_t file; /* id in struct modules; 0: JIT code */
+    uint64_t bias;  /* run-time minus ELF address */
+    uint64_t pgoff; /* where in the file it begins */
+    uint32_t file;  /* id in struct modules; 0: JIT code */
     uint32_t pad;
 };
 
@@ -33,7 +34,7 @@ struct process {
     uint8_t gone;                     /* it ended: freed at the next turn */
     uint8_t has_perf_map;
     uint8_t stale; /* records of its mappings may be lost: read /proc when an address is unknown */
-    struct process_python *python; /* unwind/python.h; NULL: none known */
+    struct process_python *python; /* collect/python.h; NULL: none known; freed with free() */
 };
 
 struct processes {

@@ -124,7 +124,7 @@ int track_watch(const struct track *t, int epoll_fd, struct err *e)
 static void enter_mapping(struct track *t, struct process *p, const struct procfs_map *m,
                           const uint8_t *build_id, size_t build_id_len)
 {
-    struct mapping n = {.start = m->start, .end = m->end};
+    struct mapping n = {.start = m->start, .end = m->end, .pgoff = m->pgoff};
     uint64_t pgoff = m->pgoff;
     struct code_file *f;
 
