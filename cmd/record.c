@@ -16,7 +16,7 @@
 enum { MAX_FREQUENCY = 100000 };
 
 struct record_opts {
-    const char *output, *event, *collect, *without, *tier;
+    const char *output, *event, *collect, *without;
     uint64_t frequency, duration, delay, max_size;
     int force, keep_going, inlines, whole_machine, quiet, verbose;
     struct opt_list pids;
@@ -45,8 +45,6 @@ static const struct opt options[] = {
     OPT_FLAG(0, "keep-going", struct record_opts, keep_going,
              "run the command even if nothing can be recorded"),
     OPT_FLAG(0, "inlines", struct record_opts, inlines, "also name inlined functions and lines, from DWARF"),
-    OPT_CHOICE(0, "tier", struct record_opts, tier, "TIER", NULL, "A|B|C",
-               "force a way of recording (for tests)"),
     OPT_FLAG('q', "quiet", struct record_opts, quiet, "say only errors"),
     OPT_FLAG('v', "verbose", struct record_opts, verbose, "say more"),
 };
@@ -144,7 +142,6 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .max_size = o->max_size,
         .collect = o->collect,
         .without = o->without,
-        .tier = o->tier,
         .argv = argc ? argv : NULL,
         .pids = o->pids.a,
         .npids = o->pids.n,

@@ -240,6 +240,10 @@ static struct collector *cpu_open(struct record_ctx *ctx, struct err *e)
         return NULL;
     }
     c->metric = strtab_add(&ctx->store->strings, c->sampler.event.name);
+    free(ctx->meta->event);
+    ctx->meta->event = mem_strdup(c->sampler.event.name);
+    free(ctx->meta->tier);
+    ctx->meta->tier = mem_strdup("A");
     snprintf(c->detail, sizeof(c->detail), "%s%s%s", c->sampler.event.name, c->sampler.why[0] ? ": " : "",
              c->sampler.why);
     return c;
