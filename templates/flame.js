@@ -6,7 +6,7 @@ class FlamePane {
         this.model = model;
         this.scroller = root.querySelector(".flame-scroll");
         this.spacer = root.querySelector(".flame-space");
-        this.painter = new FlamePainter(root.querySelector("canvas"), model.info.kinds);
+        this.painter = new FlamePainter(root.querySelector(".flame-space canvas"), model.info.kinds);
         this.zoomPath = [];       /* frames from below the root to the zoomed box */
         this.zoom = 0;
         this.selected = this.hover = -1;

@@ -113,7 +113,7 @@ class TablePane {
         bar(sums.self[f], "self");
         cell(unit === "ns" ? formatDuration(sums.total[f]) : formatCount(sums.total[f]), "number");
         bar(sums.total[f], "total");
-        cell("", "swatch").append(makeSwatch(kind.id));
+        cell("", "kind", kind.label).append(makeSwatch(kind.id));
         cell(frames.func[f], "name", frames.func[f]).dir = "ltr";
         cell(frames.file[f] ? frames.file[f] + (frames.line[f] ? ":" + frames.line[f] : "") : "", "path", frames.file[f]);
         cell(frames.module[f], "path", frames.module[f]);

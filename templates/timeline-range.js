@@ -46,8 +46,13 @@ class TimelineRange {
         this.drawRange(c, style, height);
         this.say();
     }
+    /* Few samples make wide bars: single ones would only show how the timer ticked. */
+    binCount() {
+        const enough = Math.max(Math.floor(this.slices.box.length / 8), 30);
+        return Math.min(Math.floor(this.width / 3), this.slices.n, enough);
+    }
     drawBars(c, style, height) {
-        const {kinds} = this.model.info, n = Math.min(Math.floor(this.width / 3), this.slices.n);
+        const {kinds} = this.model.info, n = this.binCount();
         const weight = this.bins(n), step = this.width / n;
         const sums = new Float64Array(n).map((_, b) => {
             let sum = 0;

@@ -14,7 +14,7 @@ class App {
         this.range = new TimelineRange(this.model, $("#range"));
         this.tooltip = new Tooltip(this.model, this.pane, $("#tooltip"), $("#status"));
         this.table = new TablePane(this.model, $("#pane-table"), frame => {
-            this.search.setName(info && this.model.profile.frames.func[frame]);
+            this.search.setName(this.model.profile.frames.func[frame]);
             this.showPane("flame");
         });
         this.panes = {flame: this.pane, table: this.table};
@@ -43,7 +43,7 @@ class App {
         this.labels();
     }
     labels() {
-        document.getElementById("icicle").textContent = this.pane.icicle ? "icicle" : "flame";
+        document.getElementById("icicle").textContent = this.pane.icicle ? "\u25be icicle" : "\u25b4 flame";
         document.getElementById("order").textContent = this.pane.byWeight ? "by weight" : "by name";
     }
     showPane(name) {

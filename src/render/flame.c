@@ -13,15 +13,27 @@
 /* The cut: stays what is in a bucket above `bucket`, or in it and not deeper than `depth`. */
 struct cut {
     unsigned bucket;
-    uint32_t depth;
+    uint16_t depth;
+    uint16_t *depths; /* of each node, NULL where the bucket decides alone */
 };
 
+/* A node that stays. They are numbered in the order of nodes, so a parent's number is below its children's.
+ */
+struct kept {
+    uint32_t node, parent;
+    uint32_t rank;   /* its frame's place in the order of names */
+    uint64_t pruned; /* total of its children that were cut */
+};
+
+/* What is in here is made by passes in the order of nodes, which stand in memory so; a profile may have tens
+ * of millions, and walking the tree itself would miss the cache at each step. */
 struct layout {
     const struct profile *p;
     const uint64_t *total, *self;
-    uint8_t *keep;  /* one per node */
-    uint32_t *rank; /* one per frame: its place in the order of names */
-    VEC(uint32_t) children;
+    uint32_t *number; /* of each node among the kept, + 1; 0: cut */
+    VEC(struct kept) kept;
+    uint32_t *children; /* numbers of the kept, those of one parent together, in the order of names */
+    uint32_t *first;    /* of each kept, where its children begin; ends with the next one's */
 };
 
 void flame_release(struct flame *f)
@@ -52,31 +64,27 @@ static uint64_t bucket_floor(unsigned b)
 
 /* Among the nodes of one bucket, how deep may they stand so that at most `room` stay? The shallow ones stay:
  * the graph is cut evenly instead of being whole on the left and empty on the right. */
-static uint32_t depth_limit(const struct layout *l, unsigned bucket, size_t room)
+static void limit_depth(struct cut *c, const struct layout *l, size_t room)
 {
-    const struct profile *p = l->p;
-    uint32_t *depth = mem_calloc(p->nodes.n, sizeof(*depth));
-    VEC(size_t) counts = {0};
-    uint32_t limit = 0;
+    const struct profile_node *nodes = l->p->nodes.a;
+    size_t *counts = mem_calloc(UINT16_MAX + 1, sizeof(*counts));
 
-    for (size_t i = 1; i < p->nodes.n; i++) {
-        depth[i] = depth[p->nodes.a[i].parent] + 1;
-        if (bucket_of(l->total[i]) != bucket)
-            continue;
-        while (counts.n <= depth[i])
-            *vec_push(&counts) = 0;
-        counts.a[depth[i]]++;
+    c->depths = mem_alloc(l->p->nodes.n * sizeof(*c->depths));
+    c->depths[0] = 0;
+    for (size_t i = 1; i < l->p->nodes.n; i++) {
+        uint16_t above = c->depths[nodes[i].parent];
+
+        c->depths[i] = above + (above < UINT16_MAX);
+        counts[c->depths[i]] += bucket_of(l->total[i]) == c->bucket;
     }
-    while (limit + 1 < counts.n && counts.a[limit + 1] <= room)
-        room -= counts.a[++limit];
-    vec_release(&counts);
-    free(depth);
-    return limit;
+    while (c->depth < UINT16_MAX && counts[c->depth + 1] <= room)
+        room -= counts[++c->depth];
+    free(counts);
 }
 
 static struct cut find_cut(const struct layout *l, size_t max_boxes)
 {
-    struct cut c = {0, UINT32_MAX};
+    struct cut c = {0};
     size_t *counts = mem_calloc(BUCKETS, sizeof(*counts));
     size_t kept = 0;
     unsigned b = BUCKETS - 1;
@@ -86,39 +94,49 @@ static struct cut find_cut(const struct layout *l, size_t max_boxes)
     while (b > 0 && kept + counts[b] <= max_boxes)
         kept += counts[b--];
     free(counts);
-    if (!b)
-        return c;
     c.bucket = b;
-    c.depth = depth_limit(l, b, max_boxes - kept);
+    if (b)
+        limit_depth(&c, l, max_boxes - kept);
     return c;
 }
 
-/* Marks what stays. A child is never heavier than its parent and always deeper, so a kept node's parents are
- * kept. */
+static int stays(const struct layout *l, const struct cut *c, uint64_t min, size_t i)
+{
+    unsigned b;
+
+    if (l->total[i] < min)
+        return 0;
+    if (!c->bucket)
+        return 1;
+    b = bucket_of(l->total[i]);
+    return b > c->bucket || (b == c->bucket && c->depths[i] <= c->depth);
+}
+
+/* Numbers what stays. A child is never heavier than its parent and always deeper, so a kept node's parents
+ * are kept. */
 static void choose(struct layout *l, struct flame *f, const struct flame_limits *lim)
 {
-    const struct profile *p = l->p;
+    const struct profile_node *nodes = l->p->nodes.a;
     uint64_t min = lim->min_total ? lim->min_total : 1;
-    struct cut c = {0, UINT32_MAX};
-    uint32_t *depth = NULL;
+    struct cut c = {0};
 
-    if (lim->max_boxes && p->nodes.n > lim->max_boxes)
+    if (lim->max_boxes && l->p->nodes.n > lim->max_boxes)
         c = find_cut(l, lim->max_boxes);
-    if (c.bucket)
-        depth = mem_calloc(p->nodes.n, sizeof(*depth));
-    l->keep[0] = 1;
-    for (size_t i = 1; i < p->nodes.n; i++) {
-        unsigned b = bucket_of(l->total[i]);
-        int stays = l->total[i] >= min && b >= c.bucket;
+    *vec_push(&l->kept) = (struct kept){0};
+    l->number[0] = 1;
+    for (size_t i = 1; i < l->p->nodes.n; i++) {
+        uint32_t parent = l->number[nodes[i].parent];
 
-        if (depth)
-            depth[i] = depth[p->nodes.a[i].parent] + 1;
-        if (stays && depth && b == c.bucket)
-            stays = depth[i] <= c.depth;
-        l->keep[i] = (uint8_t)stays;
-        f->pruned_nodes += !stays && l->total[i];
+        if (stays(l, &c, min, i)) {
+            *vec_push(&l->kept) = (struct kept){(uint32_t)i, parent - 1, 0, 0};
+            l->number[i] = (uint32_t)l->kept.n;
+        } else if (l->total[i]) {
+            f->pruned_nodes++;
+            if (parent)
+                l->kept.a[parent - 1].pruned += l->total[i];
+        }
     }
-    free(depth);
+    free(c.depths);
     if (f->pruned_nodes) {
         uint64_t floor = bucket_floor(c.bucket + 1);
 
@@ -160,35 +178,39 @@ static int by_name(const void *a, const void *b)
     return x->frame < y->frame ? -1 : 1;
 }
 
-/* Only frames that have a box need a rank. */
+/* Gives each kept node the rank of its frame. */
 static void rank_frames(struct layout *l)
 {
     const struct profile *p = l->p;
     VEC(struct named) names = {0};
-    uint8_t *used = mem_calloc(p->frames.n, 1);
+    uint32_t *rank = mem_calloc(p->frames.n, sizeof(*rank));
 
-    for (size_t i = 1; i < p->nodes.n; i++) {
-        uint32_t id = p->nodes.a[i].frame;
+    for (size_t i = 1; i < l->kept.n; i++) {
+        uint32_t id = p->nodes.a[l->kept.a[i].node].frame;
+        const char *name;
 
-        if (!l->keep[i] || used[id])
+        l->kept.a[i].rank = id;
+        if (rank[id])
             continue;
-        used[id] = 1;
-        const char *name = strtab_get(&p->strings, p->frames.a[id].func);
+        rank[id] = 1;
+        name = strtab_get(&p->strings, p->frames.a[id].func);
         *vec_push(&names) = (struct named){name_head(name), name, id, p->frames.a[id].kind};
     }
     if (names.n)
         qsort(names.a, names.n, sizeof(*names.a), by_name);
     for (size_t i = 0; i < names.n; i++)
-        l->rank[names.a[i].frame] = (uint32_t)i;
+        rank[names.a[i].frame] = (uint32_t)i;
+    for (size_t i = 1; i < l->kept.n; i++)
+        l->kept.a[i].rank = rank[l->kept.a[i].rank];
     vec_release(&names);
-    free(used);
+    free(rank);
 }
 
 static int by_rank(const void *a, const void *b, void *ctx)
 {
     const struct layout *l = ctx;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    uint32_t rx = l->rank[l->p->nodes.a[x].frame], ry = l->rank[l->p->nodes.a[y].frame];
+    uint32_t rx = l->kept.a[x].rank, ry = l->kept.a[y].rank;
 
     if (rx != ry)
         return rx < ry ? -1 : 1;
@@ -211,42 +233,54 @@ static void sort_children(struct layout *l, uint32_t *a, size_t n)
     }
 }
 
+/* Counts the children of each, turns the counts into places, puts them there and sorts them. */
+static void order_children(struct layout *l)
+{
+    size_t n = l->kept.n;
+    uint32_t *next;
+
+    l->children = mem_alloc(n * sizeof(*l->children));
+    l->first = mem_calloc(n + 1, sizeof(*l->first));
+    for (size_t i = 1; i < n; i++)
+        l->first[l->kept.a[i].parent + 1]++;
+    for (size_t i = 0; i < n; i++)
+        l->first[i + 1] += l->first[i];
+    next = mem_dup(l->first, n * sizeof(*next));
+    for (size_t i = 1; i < n; i++)
+        l->children[next[l->kept.a[i].parent]++] = (uint32_t)i;
+    free(next);
+    for (size_t i = 0; i < n; i++)
+        sort_children(l, l->children + l->first[i], l->first[i + 1] - l->first[i]);
+}
+
 /* ---- boxes ---- */
 
 struct pending {
-    uint32_t node, depth;
+    uint32_t kept, depth;
     uint64_t start;
-    uint64_t pruned; /* not 0: a pruned box of this weight under `node` */
+    uint64_t pruned; /* not 0: the box of this weight that `kept` lost */
 };
 
 struct todo {
     VEC(struct pending) stack;
 };
 
-/* Puts the children of `box` on the stack, the leftmost on top; the pruned box stands rightmost. */
-static void push_children(struct layout *l, struct todo *t, const struct flame_box *box)
+/* Puts the children of a box on the stack, the leftmost on top; the pruned box stands rightmost, and self
+ * weight is what stays free on the right of that. */
+static void push_children(struct layout *l, struct todo *t, uint32_t kept, const struct flame_box *box)
 {
-    const struct profile_node *nodes = l->p->nodes.a;
-    uint64_t pruned = 0, end = box->start; /* self weight is what stays free on the right */
+    uint32_t begin = l->first[kept], end = l->first[kept + 1];
+    uint64_t at = box->start, pruned = l->kept.a[kept].pruned;
 
-    vec_clear(&l->children);
-    for (uint32_t c = nodes[box->node].child; c; c = nodes[c].next) {
-        if (!l->keep[c]) {
-            pruned += l->total[c];
-            continue;
-        }
-        *vec_push(&l->children) = c;
-        end += l->total[c];
-    }
+    for (uint32_t i = begin; i < end; i++)
+        at += l->total[l->kept.a[l->children[i]].node];
     if (pruned)
-        *vec_push(&t->stack) = (struct pending){box->node, box->depth + 1, end, pruned};
-    if (l->children.n > 1)
-        sort_children(l, l->children.a, l->children.n);
-    for (size_t i = l->children.n; i-- > 0;) {
-        uint32_t c = l->children.a[i];
+        *vec_push(&t->stack) = (struct pending){kept, box->depth + 1, at, pruned};
+    for (uint32_t i = end; i-- > begin;) {
+        uint32_t child = l->children[i];
 
-        end -= l->total[c];
-        *vec_push(&t->stack) = (struct pending){c, box->depth + 1, end, 0};
+        at -= l->total[l->kept.a[child].node];
+        *vec_push(&t->stack) = (struct pending){child, box->depth + 1, at, 0};
     }
 }
 
@@ -254,22 +288,23 @@ static void make_boxes(struct layout *l, struct flame *f)
 {
     struct todo t = {0};
 
+    vec_reserve(&f->boxes, l->kept.n);
     *vec_push(&t.stack) = (struct pending){0};
     while (t.stack.n) {
         struct pending at = t.stack.a[--t.stack.n];
-        struct flame_box box = {at.node, at.depth, at.start, at.pruned, at.pruned, at.pruned != 0};
+        uint32_t node = l->kept.a[at.kept].node;
+        struct flame_box box = {node, at.depth, at.start, at.pruned, at.pruned, at.pruned != 0};
 
-        if (!box.pruned) {
-            box.total = l->total[at.node];
-            box.self = l->self[at.node];
-        }
-        *vec_push(&f->boxes) = box;
         if (box.depth > f->depth)
             f->depth = box.depth;
-        if (box.pruned)
-            f->pruned_weight += box.total;
-        else if (l->p->nodes.a[box.node].child)
-            push_children(l, &t, &box);
+        if (box.pruned) {
+            f->pruned_weight += at.pruned;
+        } else {
+            box.total = l->total[node];
+            box.self = l->self[node];
+            push_children(l, &t, at.kept, &box);
+        }
+        *vec_push(&f->boxes) = box;
     }
     vec_release(&t.stack);
 }
@@ -284,13 +319,14 @@ void flame_layout(struct flame *f, const struct profile *p, size_t metric, const
     }
     l.total = p->metrics.a[metric].total;
     l.self = p->metrics.a[metric].self;
-    l.keep = mem_calloc(p->nodes.n, 1);
-    l.rank = mem_calloc(p->frames.n, sizeof(*l.rank));
+    l.number = mem_calloc(p->nodes.n, sizeof(*l.number));
     f->sum = l.total[0];
     choose(&l, f, lim);
+    free(l.number);
     rank_frames(&l);
+    order_children(&l);
     make_boxes(&l, f);
-    vec_release(&l.children);
-    free(l.keep);
-    free(l.rank);
+    vec_release(&l.kept);
+    free(l.children);
+    free(l.first);
 }

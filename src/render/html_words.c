@@ -7,17 +7,31 @@
 
 #include <string.h>
 
-#define TOP 30
+#define TOP       30
+#define FEW_FACTS 4 /* host, start, duration and event; the others unfold */
+
+static void add_fact(struct buf *out, const struct figure *x)
+{
+    buf_addstr(out, "<span>");
+    markup_text(out, x->label);
+    buf_addstr(out, " <b>");
+    markup_text(out, x->value);
+    buf_addstr(out, "</b></span>\n");
+}
 
 void html_facts(struct buf *out, const struct figures *f)
 {
-    for (size_t i = 0; i < f->facts.n; i++) {
-        buf_addstr(out, "<span>");
-        markup_text(out, f->facts.a[i].label);
-        buf_addstr(out, " <b>");
-        markup_text(out, f->facts.a[i].value);
-        buf_addstr(out, "</b></span>\n");
-    }
+    size_t few = f->facts.n < FEW_FACTS ? f->facts.n : FEW_FACTS;
+
+    buf_addstr(out, f->facts.n > few ? "<details class=\"facts\"><summary>" : "<div class=\"facts\">");
+    for (size_t i = 0; i < few; i++)
+        add_fact(out, &f->facts.a[i]);
+    buf_addstr(out, f->facts.n > few ? "</summary>\n" : "</div>\n");
+    if (f->facts.n == few)
+        return;
+    for (size_t i = few; i < f->facts.n; i++)
+        add_fact(out, &f->facts.a[i]);
+    buf_addstr(out, "</details>\n");
 }
 
 void html_quality(struct buf *out, const struct figures *f)
