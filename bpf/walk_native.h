@@ -159,8 +159,9 @@ WALK_INLINE enum walk_status walk_native_step(void *mem, struct walk_regs *r, co
             return WALK_READ;
         if ((rule & UNW_BP_CFA) && walk_read(mem, cfa + (__s64)row->bp * 8, &slot[0], 8))
             return WALK_READ;
+        /* where rbp is restored but the row lags behind, rbp may be any number: no reason to stop */
         if ((rule & UNW_BP_BP) && walk_read(mem, r->bp + (__s64)row->bp * 8, &slot[0], 8))
-            return WALK_READ;
+            slot[0] = r->bp;
     }
     if (!slot[1])
         return WALK_ROOT;

@@ -193,6 +193,10 @@ int cfi_state_row(const struct cfi_state *s, struct unw_row *row)
     }
     if (!rc)
         rc = bp_rule(row, &s->bp);
+    /* Before the ret of a function that realigned its stack gcc still says that rbp is to be found through
+     * rbp. But with the CFA at rsp + 8 nothing of the frame is left, so rbp is the caller's already. */
+    if (!rc && row->rule == (UNW_SP | UNW_BP_BP) && row->cfa == 8)
+        *row = (struct unw_row){.pc = pc, .rule = UNW_SP, .cfa = 8};
     if (rc)
         *row = (struct unw_row){.pc = pc, .rule = UNW_NONE};
     return rc;

@@ -236,11 +236,14 @@ static void realigned_stacks(void **state)
     struct image m = {0};
     struct buf p = {0};
 
-    B(&p, 0x41, 0x0c, 10, 0);               /* lea 8(%rsp), %r10 */
-    B(&p, 0x44, 0x10, 6, 2, 0x76, 0);       /* rbp at *(rbp + 0) */
-    B(&p, 0x44, 0x0f, 3, 0x76, 0x78, 0x06); /* CFA = *(rbp - 8) */
-    B(&p, 0x44, 0x0c, 13, 0x10);            /* CFA = r13 + 16 */
+    B(&p, 0x41, 0x0c, 10, 0);                /* lea 8(%rsp), %r10 */
+    B(&p, 0x44, 0x10, 6, 2, 0x76, 0);        /* rbp at *(rbp + 0) */
+    B(&p, 0x44, 0x0f, 3, 0x76, 0x78, 0x06);  /* CFA = *(rbp - 8) */
+    B(&p, 0x44, 0x0c, 13, 0x10);             /* CFA = r13 + 16 */
+    B(&p, 0x44, 0x0c, 7, 16, 0x44, 0x0e, 8); /* CFA = rsp + 16, then rsp + 8: rbp is back */
     one_function(&m, &p);
+    expect(&m, 17, UNW_SP | UNW_BP_BP, 16, 0);
+    expect(&m, 21, UNW_SP, 8, 0);
     expect(&m, 1, UNW_R10, 0, 0);
     expect(&m, 5, UNW_R10 | UNW_BP_BP, 0, 0);
     expect(&m, 9, UNW_DEREF_BP | UNW_BP_BP, -8, 0);

@@ -30,6 +30,8 @@ static void file_close(struct file *f)
 {
     unw_lazy_free(f->lazy);
     unw_table_free(f->table);
+    if (f->cfi)
+        dwarf_cfi_end(f->cfi);
     if (f->elf)
         elf_end(f->elf);
     if (f->fd >= 0)
@@ -174,6 +176,8 @@ static struct unw_row oracle_row(Dwarf_Frame *fr)
     how = oracle_saved(fr, BP, &undefined, &off);
     if (how < 0 || (how > 0 && (off % 8 || off / 8 != (int8_t)(off / 8))))
         return (struct unw_row){0};
+    if (how == 2 && row.rule == UNW_SP && row.cfa == 8) /* gcc's mistake at the ret: see ehframe_row.c */
+        return row;
     if (how > 0) {
         row.rule |= how == 1 ? UNW_BP_CFA : UNW_BP_BP;
         row.bp = (int8_t)(off / 8);
