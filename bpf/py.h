@@ -112,7 +112,7 @@ struct py_walk {
     __u32 n;               /* frames given */
     __u32 status;          /* enum py_status */
     __u32 bad;             /* frames left out since they had no code object */
-    __u32 searched;        /* thread states looked at */
+    __u32 searched;        /* thread states and interpreters looked at */
     __u8 chunk[PY_CHUNK];
 };
 

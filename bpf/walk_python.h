@@ -117,16 +117,17 @@ PY_INLINE int py_find(void *mem, const struct py_layout *lay, const struct py_pr
 {
     __u64 ts = w->next_ts;
 
+    if (w->searched >= PY_MAX_SEARCH) {
+        w->status = PY_FULL;
+        return 0;
+    }
     if (!ts) {
         if (!w->interp || py_ptr(mem, w->interp + lay->interp_next, &w->interp) || !w->interp)
             return 0;
         if (py_ptr(mem, w->interp + lay->interp_threads, &w->next_ts))
             return py_fail(w);
+        w->searched++;
         return 1;
-    }
-    if (w->searched >= PY_MAX_SEARCH) {
-        w->status = PY_FULL;
-        return 0;
     }
     w->searched++;
     if (walk_read(mem, ts, w->chunk, PY_TSTATE_READ))
@@ -251,7 +252,7 @@ PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_pr
     if (lay->entry == PY_ENTRY_SHIM && !f->firstline && w->name == w->filename)
         return 1; /* what 3.12 on puts between a class call and its __init__: no function of anybody's */
     if (lay->flags & PY_LAYOUT_LASTI)
-        f->lasti = (__s32)instr * lay->lasti_unit;
+        f->lasti = (__s32)((__u32)instr * lay->lasti_unit);
     else
         py_lasti(mem, lay, w, f, instr, index);
     w->n = n + 1;

@@ -59,11 +59,23 @@ static void interpreters_add(struct interpreters *all, const char *pattern, cons
     globfree(&g);
 }
 
+/* A file in the folder of each CPython that tests/tools/fetch-pythons.sh brought to $WPROF_PYTHONS or
+ * $BUILD/pythons. */
+static TEST_PY_UNUSED void fetched_pattern(char pattern[PATH_MAX], const char *file)
+{
+    const char *dir = getenv("WPROF_PYTHONS"), *build = getenv("BUILD");
+
+    if (dir)
+        snprintf(pattern, PATH_MAX, "%s/*/root/%s", dir, file);
+    else
+        snprintf(pattern, PATH_MAX, "%s/pythons/*/root/%s", build ? build : "build", file);
+}
+
 /* pyenv's, the system's, and those that tests/tools/fetch-pythons.sh brought: $WPROF_PYTHONS, else
  * build/pythons. */
 static TEST_PY_UNUSED void interpreters_find(struct interpreters *all)
 {
-    const char *root = getenv("PYENV_ROOT"), *home = getenv("HOME"), *fetched = getenv("WPROF_PYTHONS");
+    const char *root = getenv("PYENV_ROOT"), *home = getenv("HOME");
     char pattern[PATH_MAX];
 
     all->n = 0;
@@ -73,7 +85,7 @@ static TEST_PY_UNUSED void interpreters_find(struct interpreters *all)
         snprintf(pattern, sizeof(pattern), "%s/.pyenv/versions/3.*/bin/python3", home ? home : "/root");
     interpreters_add(all, pattern, NULL);
     interpreters_add(all, "/usr/bin/python3", NULL);
-    snprintf(pattern, sizeof(pattern), "%s/*/root/usr/bin/py", fetched ? fetched : "build/pythons");
+    fetched_pattern(pattern, "usr/bin/py");
     interpreters_add(all, pattern, "/bin/py");
 }
 

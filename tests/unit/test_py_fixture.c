@@ -5,6 +5,8 @@
 
 #include "test_py_fixture.h"
 
+#include "base/hash.h"
+
 #define FIXTURES "tests/fixtures/python"
 
 static void load(struct fixture *f, struct py_mem *mem, const char *version)
@@ -76,6 +78,42 @@ static void test_holes(void **state)
         assert_true(st.walk.n <= whole.walk.n);
         for (uint32_t k = 0; k + st.walk.bad < st.walk.n; k++)
             assert_true(st.walk.bad || st.frames[k].code == whole.frames[k].code);
+    }
+    fixture_release(&f);
+}
+
+/* Bytes that changed: anything may come out of it, but nothing may be read or written out of bounds (see
+ * SAN=1). */
+static void test_flips(void **state)
+{
+    struct fixture f;
+    struct py_mem mem;
+    static struct py_stack st;
+    uint64_t seed = 1;
+
+    load(&f, &mem, *state);
+    for (int round = 0; round < 2000; round++) {
+        struct piece *x = &f.pieces.a[hash_u64(seed++) % f.pieces.n];
+        uint8_t *at = x->n ? x->p + hash_u64(seed++) % x->n : NULL, was = at ? *at : 0;
+
+        if (!at)
+            continue;
+        *at ^= (uint8_t)(1u << hash_u64(seed++) % 8);
+        py_walk_thread(&st, &mem, &f.head.layout, &f.head.proc, f.head.main_id, NULL);
+        assert_true(st.walk.n <= PY_MAX_DEPTH);
+        for (uint32_t k = 0; k < st.walk.n && k < 30; k++) {
+            struct py_code c;
+            struct py_str name, file;
+            int unsure;
+
+            if (!py_code_read(&c, &mem, &f.head.layout, &st.frames[k]))
+                py_code_line(&c, &st.frames[k], &unsure);
+            py_code_release(&c);
+            py_walk_names(&mem, &f.head.layout, &st.frames[k], &name, &file);
+            py_code_from_copy(&c, &name, &file, 1);
+            py_code_release(&c);
+        }
+        *at = was;
     }
     fixture_release(&f);
 }
@@ -161,7 +199,7 @@ int main(void)
         struct CMUnitTest tests[] = {
             cmocka_unit_test_prestate(test_known, v),        cmocka_unit_test_prestate(test_layout_kept, v),
             cmocka_unit_test_prestate(test_holes, v),        cmocka_unit_test_prestate(test_not_code, v),
-            cmocka_unit_test_prestate(test_copied_names, v),
+            cmocka_unit_test_prestate(test_copied_names, v), cmocka_unit_test_prestate(test_flips, v),
         };
 
         failed += cmocka_run_group_tests_name(versions[i], tests, NULL, NULL);
