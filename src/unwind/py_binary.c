@@ -213,10 +213,12 @@ int py_binary_examine(struct py_binary *b, const struct elf *f, const char *path
     *b = (struct py_binary){0};
     search(&r, f, main);
     if (!r.runtime) {
-        if (!r.evalframe) /* CPython to 3.6 has this and no _PyRuntime */
+        if (!r.evalframe)
             return 0;
         b->version = find_version(&r, f, path);
-        return refuse(e, b->version);
+        if (b->version && b->version < 0x0307) /* which have no _PyRuntime */
+            return refuse(e, b->version);
+        return err_set(e, "a CPython whose symbol _PyRuntime was stripped can't be read");
     }
     b->runtime = r.runtime;
     b->code_type = r.code_type;
