@@ -367,6 +367,8 @@ int bpfside_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
 
         if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
             continue;
+        log_debug("BPF program %s: %llu runs, %llu ns", info.name, (unsigned long long)info.run_cnt,
+                  (unsigned long long)info.run_time_ns);
         *ns += info.run_time_ns;
         *runs += info.run_cnt;
     }

@@ -143,7 +143,7 @@ int table_worker_take(struct table_worker *w, uint32_t *file, struct unw_table *
         memmove(w->done.a, w->done.a + 1, --w->done.n * sizeof(*w->done.a));
         got = 1;
     }
-    if (!w->done.n && read(w->event, &count, sizeof(count)) < 0 && errno != EAGAIN)
+    if (got && !w->done.n && read(w->event, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_debug("eventfd: %s", strerror(errno));
     pthread_mutex_unlock(&w->lock);
     return got;
