@@ -2,7 +2,8 @@
 # The targets: all (the default), demo, check, deps, unit, lint, cli, browser, fuzz, bench, install, clean.
 #   O=DIR      build there and not in build/ (build-san/ with SAN=1)
 #   SAN=1      AddressSanitizer and UndefinedBehaviorSanitizer
-#   NO_PFM=1   leave libpfm4 out, even where it is installed
+#   NO_PFM=1   leave libpfm4 out, even where it is installed; NO_LZMA=1 the same for liblzma
+#   NO_BPF=1   without recording in the kernel: for reading sessions, needs no clang, bpftool, libbpf
 #   TORCH=no   demo and check do without PyTorch
 
 VERSION := 0.1.0
@@ -29,14 +30,16 @@ ifneq ($(filter-out $(LATER),$(or $(MAKECMDGOALS),all)),)
 include $(O)/features.mk
 endif
 
-LDLIBS := -lbpf -ldw -lelf -llzma -lzstd -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) -lm -ldl -lpthread
+LDLIBS := $(if $(NO_BPF),,-lbpf) -ldw -lelf $(if $(HAVE_LZMA),-llzma) -lzstd -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) \
+          -lm -ldl -lpthread
 
 # A library left out takes its one file with it; the other file of the pair then gives what is there without it.
-ABSENT := $(if $(HAVE_PFM),src/platform/pfm_none.c,src/platform/pfm.c)
+ABSENT := $(foreach x,$(if $(HAVE_PFM),pfm_none,pfm) $(if $(HAVE_LZMA),debugfile_mini_none,debugfile_mini) \
+                      $(if $(NO_BPF),bpf,bpf_none),src/platform/$(x).c)
 SRC  := $(filter-out $(ABSENT),$(wildcard src/*/*.c src/*/*/*.c))
 CMD  := $(wildcard cmd/*.c)
 LIB  := $(O)/libwprof.a
-BPFO := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.o,$(wildcard bpf/*.bpf.c))
+BPFO := $(if $(NO_BPF),,$(patsubst bpf/%.bpf.c,$(O)/bpf/%.o,$(wildcard bpf/*.bpf.c)))
 SKEL := $(if $(BPFO),$(O)/wprof.skel.h)
 UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -56,38 +59,43 @@ probe = $(shell printf '$(hash)include <stdio.h>\n$(hash)include <%s>\nint main(
 need = $(if $(call probe,$(1),$(2)),,$(1) or its library is missing: run `make deps`.)
 pkg = $(shell pkg-config --modversion $(1) 2>/dev/null)
 
-FLAGS := $(CC) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(LDFLAGS) $(VERSION) NO_PFM=$(NO_PFM)
+# $(call remember,TEXT): writes TEXT to the target where it says something else.
+remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(O)/flags: force
-	@mkdir -p $(@D)
-	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
+	$(call remember,$(CC) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(LDFLAGS) $(VERSION) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF))
+$(O)/sources: force
+	$(call remember,$(SRC) $(CMD))
 
 $(O)/features.mk: Makefile $(O)/flags
-	@missing='$(strip $(call need,bpf/libbpf.h,-lbpf) $(call need,elfutils/libdw.h,-ldw) $(call need,gelf.h,-lelf) \
-		$(call need,zstd.h,-lzstd) $(call need,lzma.h,-llzma) $(call need,sha256.h,-lmd) $(call need,ini.h,-linih) \
+	@missing='$(strip $(if $(NO_BPF),,$(call need,bpf/libbpf.h,-lbpf)) $(call need,elfutils/libdw.h,-ldw) $(call need,gelf.h,-lelf) \
+		$(call need,zstd.h,-lzstd) $(call need,sha256.h,-lmd) $(call need,ini.h,-linih) \
 		$(call need,libiberty/demangle.h,-liberty))'; \
 	if [ -n "$$missing" ]; then echo "$$missing" >&2; exit 1; fi
-	@{ echo 'HAVE_PFM := $(if $(NO_PFM),,$(call probe,perfmon/pfmlib.h,-lpfm))'; } >$@.tmp
+	@{ echo 'HAVE_PFM := $(if $(NO_PFM),,$(call probe,perfmon/pfmlib.h,-lpfm))'; \
+	echo 'HAVE_LZMA := $(if $(NO_LZMA),,$(call probe,lzma.h,-llzma))'; } >$@.tmp
 	@mv $@.tmp $@
 
 # FEATURE(name, compiled in, version, what it gives): what `wprof version` shows.
+# $(call feature,NAME,THERE,LIBRARY,WHAT)
+feature = echo 'FEATURE("$(1)", $(if $(2),1,0), "$(if $(2),$(strip $(3)))", "$(4)")'
 $(O)/features.def: $(O)/features.mk
-	@{ echo 'FEATURE("bpf", $(if $(BPFO),1,0), "libbpf $(call pkg,libbpf)", "recording in the kernel")'; \
-	echo 'FEATURE("dwarf", 1, "elfutils $(call pkg,libdw)", "unwind tables, symbols, lines, inlined functions")'; \
-	echo 'FEATURE("demangle", 1, "libiberty", "names of C++ and Rust")'; \
-	echo 'FEATURE("zstd", 1, "zstd $(call pkg,libzstd)", "compressed sessions")'; \
-	echo 'FEATURE("pfm", $(if $(HAVE_PFM),1,0), "$(if $(HAVE_PFM),libpfm4)", "hardware events by name")'; \
+	@{ $(call feature,bpf,$(BPFO),libbpf $(call pkg,libbpf),recording in the kernel); \
+	$(call feature,dwarf,1,elfutils $(call pkg,libdw),unwind tables$(comma) symbols$(comma) lines$(comma) inlined functions); \
+	$(call feature,demangle,1,libiberty,names of C++ and Rust); \
+	$(call feature,lzma,$(HAVE_LZMA),liblzma $(call pkg,liblzma),symbols in .gnu_debugdata); \
+	$(call feature,zstd,1,zstd $(call pkg,libzstd),compressed sessions); \
+	$(call feature,pfm,$(HAVE_PFM),libpfm4,hardware events by name); \
 	} >$@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
 
 # ---- templates ----
 
 TEMPLATES := $(wildcard templates/*)
-TEMPLATE_NAMES := $(notdir $(TEMPLATES))
-TEMPLATE_DEF := $(foreach t,$(TEMPLATE_NAMES),TEMPLATE($(subst -,_,$(subst .,_,$(t))), "$(t)"))
-$(O)/templates.def: $(TEMPLATES) $(O)/flags
-	@printf '%s\n' $(foreach t,$(TEMPLATE_NAMES),'TEMPLATE($(subst -,_,$(subst .,_,$(t))), "$(t)")') '' >$@
+TEMPLATE_LINES := $(foreach t,$(notdir $(TEMPLATES)),TEMPLATE($(subst -,_,$(subst .,_,$(t)))$(comma) "$(t)"))
+$(O)/templates.def: force
+	$(call remember,$(TEMPLATE_LINES))
 
-$(O)/src/base/templates.o: $(O)/templates.def
+$(O)/src/base/templates.o: $(O)/templates.def $(TEMPLATES)
 $(O)/src/base/templates.o: CPPFLAGS += -DTEMPLATES_DIR='"templates"'
 $(O)/cmd/version.o: $(O)/features.def
 $(O)/cmd/version.o: CPPFLAGS += -DVERSION='"$(VERSION)"'
@@ -97,10 +105,10 @@ $(O)/cmd/version.o: CPPFLAGS += -DVERSION='"$(VERSION)"'
 $(O)/wprof: $(CMD:%.c=$(O)/%.o) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $(CMD:%.c=$(O)/%.o) $(LIB) $(LDLIBS)
 
-$(LIB): $(SRC:%.c=$(O)/%.o)
-	rm -f $@ && $(AR) rcs $@ $^
+$(LIB): $(SRC:%.c=$(O)/%.o) $(O)/sources
+	rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
-$(O)/%.o: %.c $(SKEL) $(O)/flags
+$(O)/%.o: %.c $(O)/flags | $(SKEL)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is there without libbpf: loading fails, so nothing else is ever called with an object. */
+#include "platform/bpf.h"
+
+#include <errno.h>
+
+struct bpfside *bpfside_new(const struct bpfside_settings *how, struct err *e)
+{
+    err_set(e, "this wprof is built without BPF (make NO_BPF=): it reads sessions but records nothing in the "
+               "kernel");
+    return NULL;
+}
+
+void bpfside_free(struct bpfside *b) {}
+
+static int absent(struct err *e)
+{
+    return err_set(e, "built without BPF");
+}
+
+int bpfside_follow(struct bpfside *b, struct err *e)
+{
+    return absent(e);
+}
+
+int bpfside_sample(struct bpfside *b, int perf_fd, struct err *e)
+{
+    return absent(e);
+}
+
+void bpfside_sample_stop(struct bpfside *b) {}
+
+int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *e)
+{
+    return absent(e);
+}
+
+int bpfside_add_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p)
+{
+    return -ENOSYS;
+}
+
+int bpfside_set_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p)
+{
+    return -ENOSYS;
+}
+
+int bpfside_get_proc(struct bpfside *b, uint32_t tgid, struct wire_proc *p)
+{
+    return -ENOSYS;
+}
+
+void bpfside_del_proc(struct bpfside *b, uint32_t tgid) {}
+
+int bpfside_set_layout(struct bpfside *b, uint32_t i, const struct py_layout *l)
+{
+    return -ENOSYS;
+}
+
+int bpfside_set_python(struct bpfside *b, uint32_t tgid, const struct py_proc *p)
+{
+    return -ENOSYS;
+}
+
+void bpfside_del_python(struct bpfside *b, uint32_t tgid) {}
+
+struct wire_mapping *bpfside_mappings(struct bpfside *b, size_t *n)
+{
+    *n = 0;
+    return NULL;
+}
+
+struct wire_table *bpfside_tables(struct bpfside *b, size_t *n)
+{
+    *n = 0;
+    return NULL;
+}
+
+uint32_t bpfside_rows(const struct bpfside *b)
+{
+    return 0;
+}
+
+int bpfside_write_rows(struct bpfside *b, uint32_t first, const struct unw_row *rows, uint32_t n,
+                       struct err *e)
+{
+    return absent(e);
+}
+
+int bpfside_fd(const struct bpfside *b)
+{
+    return -1;
+}
+
+int bpfside_drain_control(struct bpfside *b, bpfside_record *each, void *arg)
+{
+    return 0;
+}
+
+int bpfside_drain_samples(struct bpfside *b, bpfside_record *each, void *arg)
+{
+    return 0;
+}
+
+void bpfside_lost(struct bpfside *b, struct wire_lost *sum)
+{
+    *sum = (struct wire_lost){0};
+}
+
+int bpfside_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
+{
+    return -1;
+}
