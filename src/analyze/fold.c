@@ -326,3 +326,8 @@ int fold_profile(struct profile *p, const struct session *s, const struct fold_o
 {
     return fold_store(p, &s->store, s->meta.start_mono, o, e);
 }
+
+void fold_text(const struct profile *p, size_t metric, struct buf *out)
+{
+    profile_folded(p, metric, out);
+}

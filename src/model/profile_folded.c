@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/fold.h"
+#include "model/profile.h"
 #include "model/stacks.h"
 
 #include <stdio.h>
@@ -142,7 +142,7 @@ static void write_lines(struct text_tree *t, struct buf *out)
     vec_release(&levels);
 }
 
-void fold_text(const struct profile *p, size_t metric, struct buf *out)
+void profile_folded(const struct profile *p, size_t metric, struct buf *out)
 {
     struct text_tree t = {0};
 

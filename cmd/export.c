@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+
+#include "analyze/fold.h"
+#include "analyze/open.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "exchange/export/export.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct export_opts {
+    const char *format, *metric, *output;
+    int kernel, lines, inlines, pids;
+};
+
+static const struct opt options[] = {
+    OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded", "folded", "what to write"),
+    OPT_STRING('m', "metric", struct export_opts, metric, "NAME", "what is counted (default: oncpu)"),
+    OPT_STRING('o', "output", struct export_opts, output, "FILE", "to FILE, not to stdout"),
+    OPT_FLAG('k', "kernel", struct export_opts, kernel, "mark kernel functions with _[k]"),
+    OPT_FLAG('l', "lines", struct export_opts, lines, "code lines of one function apart"),
+    OPT_FLAG('i', "inlines", struct export_opts, inlines, "inlined functions as frames of their own"),
+    OPT_FLAG('p', "pids", struct export_opts, pids,
+             "processes and threads of one name apart, with their ids"),
+};
+
+static int write_product(const struct export_opts *o, const struct buf *b, struct err *e)
+{
+    int fd, rc;
+
+    if (!o->output || !strcmp(o->output, "-")) {
+        if (b->len && fwrite(b->data, 1, b->len, stdout) != b->len)
+            return err_sys(e, errno, "stdout");
+        return 0;
+    }
+    fd = open(o->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return err_sys(e, errno, "%s", o->output);
+    rc = io_write_all(fd, b->data, b->len, e);
+    if (close(fd) && !rc)
+        rc = err_sys(e, errno, "close");
+    return rc ? err_wrap(e, "%s", o->output) : 0;
+}
+
+static int export(const struct export_opts *o, const char *path, struct err *e)
+{
+    const struct exporter *x = exporter_find(o->format, e);
+    struct fold_opts fold = {.metric = o->metric,
+                             .kernel_suffix = o->kernel,
+                             .lines = o->lines,
+                             .inlines = o->inlines,
+                             .pids = o->pids};
+    struct profile p = {0};
+    struct session s;
+    struct buf out = {0};
+    int rc;
+
+    if (!x || open_session(&s, path, e))
+        return -1;
+    rc = fold_profile(&p, &s, &fold, e);
+    if (!rc) {
+        struct export_input in = {&s, &p};
+
+        rc = x->run(&in, &out, e);
+    }
+    if (!rc)
+        rc = write_product(o, &out, e);
+    profile_release(&p);
+    session_release(&s);
+    buf_release(&out);
+    return rc;
+}
+
+static int export_run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    struct err e = {0};
+
+    if (argc > 1)
+        return command_usage(&cmd_export, "takes one SESSION, '%s' is too many", argv[1]);
+    if (!export(values, argc ? argv[0] : NULL, &e))
+        return EXIT_OK;
+    log_error("%s", e.msg);
+    return EXIT_FAILED;
+}
+
+const struct command cmd_export = {
+    .name = "export",
+    .summary = "write a session in a format that other tools read",
+    .operands = "[SESSION]",
+    .opts = options,
+    .nopts = ARRAY_SIZE(options),
+    .values_size = sizeof(struct export_opts),
+    .examples = "wprof export --format folded -o train.folded\n"
+                "wprof export --kernel wprof-train-20260716-153012-abc123 | flamegraph.pl >train.svg",
+    .run = export_run,
+};

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+
+#include "base/log.h"
+#include "base/units.h"
+#include "exchange/import/import.h"
+#include "platform/machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct import_opts {
+    const char *from, *output;
+    int force;
+};
+
+static const struct opt options[] = {
+    OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", "folded", "folded", "what FILE is"),
+    OPT_STRING('o', "output", struct import_opts, output, "DIR", "the session's directory"),
+    OPT_FLAG(0, "force", struct import_opts, force, "replace DIR where it is a wprof session"),
+};
+
+static double now(void)
+{
+    struct timespec t = {0};
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int open_input(const char *path, struct err *e)
+{
+    struct stat st;
+    int fd;
+
+    if (!strcmp(path, "-"))
+        return STDIN_FILENO;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(e, errno, "%s", path);
+    if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+        close(fd);
+        return err_set(e, "%s is a directory: stacks in a file are wanted", path);
+    }
+    return fd;
+}
+
+static char *workload_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+    return mem_strdup(!strcmp(path, "-") ? "stdin" : *base ? base : path);
+}
+
+static void describe(struct meta *m, const char *path)
+{
+    struct machine machine;
+
+    machine_read(&machine);
+    m->host = mem_strdup(machine.host);
+    machine_release(&machine);
+    m->session_id = mem_calloc(24, 1);
+    m->start_ts = m->end_ts = now();
+    session_new_id(m->session_id, m->start_ts);
+    m->schema_version = 1;
+    m->state = mem_strdup("importing");
+    m->kind = mem_strdup("imported");
+    *vec_push(&m->kinds) = mem_strdup("imported");
+    m->workload = workload_of(path);
+    m->exit_code = -1;
+}
+
+/* What was left out is said here and stays in the session. */
+static void add_notes(struct meta *m, const struct import_opts *o, const char *path,
+                      const struct import_stats *st)
+{
+    *vec_push(&m->notes) = mem_printf("imported from %s (%s): %llu stacks, %llu samples", path, o->from,
+                                      (unsigned long long)st->stacks, (unsigned long long)st->samples);
+    if (st->bad)
+        *vec_push(&m->notes) =
+            mem_printf("%llu line%s of it made no sense and %s left out, the first is line %llu",
+                       (unsigned long long)st->bad, st->bad == 1 ? "" : "s", st->bad == 1 ? "was" : "were",
+                       (unsigned long long)st->first_bad);
+    if (st->rounded)
+        *vec_push(&m->notes) =
+            mem_printf("%llu values with a fraction were rounded", (unsigned long long)st->rounded);
+    for (size_t i = 1; i < m->notes.n; i++)
+        log_warn("%s%s%s", m->notes.a[i], i == 1 && st->bad ? ": " : "",
+                 i == 1 && st->bad ? st->bad_text.data : "");
+}
+
+static int save(const struct import_opts *o, struct store *s, struct meta *m, char **where, struct err *e)
+{
+    char *dir = o->output ? mem_strdup(o->output) : session_default_dir(m->workload, m->session_id);
+    struct session_create how = {.dir = dir, .force = o->force, .uid = (uid_t)-1, .gid = (gid_t)-1};
+    struct session_writer *w = session_create(&how, s, m, e);
+    int rc = w ? session_seal(w, m, e) : -1;
+
+    *where = dir;
+    session_writer_free(w);
+    return rc;
+}
+
+static int import(const struct import_opts *o, const char *path, struct err *e)
+{
+    const struct importer *x = importer_find(o->from, e);
+    int fd = x ? open_input(path, e) : -1, rc;
+    struct import_stats st = {0};
+    struct store s = {0};
+    struct meta m = {0};
+    char *where = NULL, size[32], count[32];
+
+    if (fd < 0)
+        return -1;
+    describe(&m, path);
+    rc = x->run(fd, &s, &m, &st, e);
+    if (fd != STDIN_FILENO)
+        close(fd);
+    if (rc) {
+        err_wrap(e, "%s", path);
+    } else {
+        add_notes(&m, o, path, &st);
+        rc = save(o, &s, &m, &where, e);
+    }
+    if (!rc) {
+        log_info("%s stacks from %s of text", units_count(count, sizeof(count), st.stacks),
+                 units_size(size, sizeof(size), st.bytes));
+        printf("%s\n", where);
+    }
+    free(where);
+    buf_release(&st.bad_text);
+    store_release(&s);
+    meta_release(&m);
+    return rc;
+}
+
+static int import_run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    struct err e = {0};
+
+    if (argc != 1)
+        return command_usage(&cmd_import,
+                             argc ? "takes one FILE, '%s' is too many" : "which FILE? (- is stdin)",
+                             argc ? argv[1] : "");
+    if (!import(values, argv[0], &e))
+        return EXIT_OK;
+    log_error("%s", e.msg);
+    return EXIT_FAILED;
+}
+
+const struct command cmd_import = {
+    .name = "import",
+    .summary = "make a session of stacks that another tool wrote",
+    .operands = "FILE",
+    .opts = options,
+    .nopts = ARRAY_SIZE(options),
+    .values_size = sizeof(struct import_opts),
+    .examples = "wprof import --from folded out.folded\n"
+                "perf script | stackcollapse-perf.pl | wprof import --from folded -o perf-session -",
+    .run = import_run,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text on its way to stdout. */
+#ifndef WPROF_CMD_PRODUCT_H
+#define WPROF_CMD_PRODUCT_H
+
+#include "base/buf.h"
+
+#include <stddef.h>
+
+int product_color(void);    /* stdout is a terminal that shows colours, and NO_COLOR is not set */
+size_t product_width(void); /* its columns; 0 where stdout is no terminal */
+
+/* Prints the text; through $PAGER (less) where stdout is a terminal and the text longer than it. */
+void product_print(const struct buf *text);
+
+#endif

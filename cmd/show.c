@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+#include "product.h"
+
+#include "analyze/calls.h"
+#include "analyze/fold.h"
+#include "analyze/open.h"
+#include "analyze/tops.h"
+#include "base/log.h"
+#include "render/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct show_opts {
+    const char *by, *metric, *sort, *callers, *callees;
+    uint64_t top;
+    int tree, json, inlines;
+};
+
+static const struct opt options[] = {
+    OPT_UINT('n', "top", struct show_opts, top, "N", "20", NULL, "rows a table, 0 for all"),
+    OPT_CHOICE('b', "by", struct show_opts, by, "WHAT", NULL, "function|module|file|line|process|thread",
+               "one table, of these"),
+    OPT_CHOICE('s', "sort", struct show_opts, sort, "HOW", "self", "self|total", "order of that table"),
+    OPT_STRING('m', "metric", struct show_opts, metric, "NAME", "what is counted (default: oncpu)"),
+    OPT_FLAG('t', "tree", struct show_opts, tree, "the call tree, what is below 0.5 % summed up"),
+    OPT_STRING(0, "callers", struct show_opts, callers, "FUNCTION", "who calls it, as a tree"),
+    OPT_STRING(0, "callees", struct show_opts, callees, "FUNCTION", "what it calls, as a tree"),
+    OPT_FLAG('i', "inlines", struct show_opts, inlines, "inlined functions as functions of their own"),
+    OPT_FLAG(0, "json", struct show_opts, json, "as JSON"),
+};
+
+enum { MIN_SHARE_PERMILLE = 5, TASKS_SHOWN = 8 };
+
+struct show {
+    const struct show_opts *o;
+    struct session s;
+    struct quality q;
+    struct profile p;
+    struct text_style style;
+    struct buf out;
+};
+
+static int by_tasks(const char *by)
+{
+    return by && (!strcmp(by, "process") || !strcmp(by, "thread"));
+}
+
+static enum tops_by tops_kind(const char *by)
+{
+    if (by && !strcmp(by, "module"))
+        return TOPS_MODULE;
+    if (by && !strcmp(by, "file"))
+        return TOPS_FILE;
+    return by && !strcmp(by, "line") ? TOPS_LINE : TOPS_FUNCTION;
+}
+
+static void show_table(struct show *x, struct table *t, const char *heading)
+{
+    if (x->out.len)
+        buf_addch(&x->out, '\n');
+    text_table(t, heading, &x->style, &x->out);
+    table_release(t);
+}
+
+static void show_tops(struct show *x, const char *by, int total)
+{
+    const struct profile_metric *m = &x->p.metrics.a[0];
+    struct table t;
+    char *heading = mem_printf("%c%ss by %s, of %llu %s", *by - 'a' + 'A', by + 1, total ? "total" : "self",
+                               (unsigned long long)m->sum, strcmp(m->unit, "ns") ? m->unit : "ns");
+
+    tops_functions(&t, &x->p, 0, tops_kind(by), total, x->o->top);
+    show_table(x, &t, heading);
+    free(heading);
+}
+
+static void show_tasks(struct show *x, int threads, uint64_t top)
+{
+    struct table t;
+
+    tops_tasks(&t, &x->s, threads, top);
+    show_table(x, &t, threads ? "Threads" : "Processes");
+}
+
+static int has_threads(const struct tasks *t)
+{
+    for (size_t i = 0; i < t->list.n; i++)
+        if (t->list.a[i].tid != t->list.a[i].pid)
+            return 1;
+    return 0;
+}
+
+static void show_overview(struct show *x)
+{
+    uint64_t few = x->o->top && x->o->top < TASKS_SHOWN ? x->o->top : x->o->top ? TASKS_SHOWN : 0;
+
+    text_session(&x->s, &x->q, &x->style, &x->out);
+    show_tops(x, "function", 0);
+    show_tops(x, "function", 1);
+    if (x->s.store.tasks.list.n)
+        show_tasks(x, 0, few);
+    if (has_threads(&x->s.store.tasks))
+        show_tasks(x, 1, few);
+}
+
+static int show_calls(struct show *x, struct err *e)
+{
+    const char *name = x->o->callers ? x->o->callers : x->o->callees;
+    struct profile calls;
+    char share[64];
+
+    if (calls_profile(&calls, &x->p, 0, name, x->o->callers != NULL, e)) {
+        profile_release(&calls);
+        return -1;
+    }
+    snprintf(share, sizeof(share), "%.1f %%",
+             x->p.metrics.a[0].sum ? 100.0 * (double)calls.metrics.a[0].sum / (double)x->p.metrics.a[0].sum
+                                   : 0.0);
+    buf_addf(&x->out, "%s ", x->o->callers ? "Callers of" : "Below");
+    text_clean(name, 0, &x->out);
+    buf_addf(&x->out, ": %llu %s, %s of all; shares are of these\n",
+             (unsigned long long)calls.metrics.a[0].sum, calls.metrics.a[0].unit, share);
+    text_tree(&calls, 0, MIN_SHARE_PERMILLE / 1e3, &x->style, &x->out);
+    profile_release(&calls);
+    return 0;
+}
+
+/* ---- JSON ---- */
+
+static void strings(struct json_writer *w, const char *key, char *const *a, size_t n)
+{
+    json_array(w, key);
+    for (size_t i = 0; i < n; i++)
+        json_str(w, NULL, a[i]);
+    json_end_array(w);
+}
+
+static void json_about(const struct show *x, struct json_writer *w)
+{
+    const struct meta *m = &x->s.meta;
+
+    json_str(w, "session", x->s.path);
+    json_str(w, "session_id", m->session_id);
+    json_str(w, "state", m->state);
+    json_str(w, "kind", m->kind);
+    json_str(w, "workload", m->workload);
+    strings(w, "command", m->command.a, m->command.n);
+    json_str(w, "host", m->host);
+    json_f64(w, "start_ts", m->start_ts);
+    json_f64(w, "duration_s", m->duration_s);
+    json_str(w, "event", m->event);
+    json_u64(w, "frequency", m->frequency);
+    json_str(w, "tier", m->tier);
+    json_str(w, "end_reason", m->end_reason);
+    json_i64(w, "exit_code", m->exit_code);
+    strings(w, "languages", m->languages.a, m->languages.n);
+    strings(w, "notes", m->notes.a, m->notes.n);
+    json_array(w, "collectors");
+    for (size_t i = 0; i < m->collectors.n; i++) {
+        json_object(w, NULL);
+        json_str(w, "name", m->collectors.a[i].name);
+        json_str(w, "state", m->collectors.a[i].state);
+        json_str(w, "detail", m->collectors.a[i].detail);
+        json_end_object(w);
+    }
+    json_end_array(w);
+    json_u64(w, "skipped_blocks", x->s.skipped_blocks);
+    json_u64(w, "bad_bytes", x->s.bad_bytes);
+    json_u64(w, "events", x->s.store.events.n);
+    quality_json(&x->q, w);
+}
+
+static void json_nodes(const struct profile *p, struct json_writer *w)
+{
+    struct buf label = {0};
+
+    json_array(w, "nodes");
+    for (size_t i = 1; i < p->nodes.n; i++) {
+        buf_clear(&label);
+        profile_frame_label(p, p->nodes.a[i].frame, &label);
+        json_object(w, NULL);
+        json_u64(w, "id", i);
+        json_u64(w, "parent", p->nodes.a[i].parent);
+        json_str(w, "name", buf_str(&label));
+        json_u64(w, "self", p->metrics.a[0].self[i]);
+        json_u64(w, "total", p->metrics.a[0].total[i]);
+        json_end_object(w);
+    }
+    json_end_array(w);
+    buf_release(&label);
+}
+
+static int json_tree(const struct show *x, struct json_writer *w, struct err *e)
+{
+    const char *name = x->o->callers ? x->o->callers : x->o->callees;
+    struct profile calls;
+    int rc = 0;
+
+    if (!name) {
+        json_nodes(&x->p, w);
+        return 0;
+    }
+    rc = calls_profile(&calls, &x->p, 0, name, x->o->callers != NULL, e);
+    if (!rc)
+        json_nodes(&calls, w);
+    profile_release(&calls);
+    return rc;
+}
+
+static void json_table(struct table *t, const char *key, struct json_writer *w)
+{
+    text_table_json(t, key, w);
+    table_release(t);
+}
+
+static void json_tops(const struct show *x, struct json_writer *w)
+{
+    static const char *const plural[] = {"functions", "modules", "files", "lines"};
+    enum tops_by by = tops_kind(x->o->by);
+    struct table t;
+
+    tops_functions(&t, &x->p, 0, by, !strcmp(x->o->sort, "total"), x->o->top);
+    json_table(&t, plural[by], w);
+}
+
+static int show_json(struct show *x, struct err *e)
+{
+    struct json_writer w = {.out = &x->out, .indent = 2};
+    struct table t;
+    int rc = 0;
+
+    json_object(&w, NULL);
+    json_about(x, &w);
+    json_object(&w, "metric");
+    json_str(&w, "name", x->p.metrics.a[0].name);
+    json_str(&w, "unit", x->p.metrics.a[0].unit);
+    json_u64(&w, "sum", x->p.metrics.a[0].sum);
+    json_end_object(&w);
+    if (!by_tasks(x->o->by))
+        json_tops(x, &w);
+    tops_tasks(&t, &x->s, 0, x->o->top);
+    json_table(&t, "processes", &w);
+    tops_tasks(&t, &x->s, 1, x->o->top);
+    json_table(&t, "threads", &w);
+    if (x->o->tree || x->o->callers || x->o->callees)
+        rc = json_tree(x, &w, e);
+    json_end_object(&w);
+    buf_addch(&x->out, '\n');
+    return rc;
+}
+
+/* ---- */
+
+static int show(struct show *x, struct err *e)
+{
+    const struct show_opts *o = x->o;
+    struct fold_opts fold = {
+        .metric = o->metric, .inlines = o->inlines, .lines = tops_kind(o->by) == TOPS_LINE};
+    int rc = 0;
+
+    if (fold_profile(&x->p, &x->s, &fold, e))
+        return -1;
+    quality_compute(&x->q, &x->s.store, &x->s.meta);
+    if (o->json) {
+        rc = show_json(x, e);
+    } else if (o->callers || o->callees) {
+        rc = show_calls(x, e);
+    } else if (o->tree) {
+        text_tree(&x->p, 0, MIN_SHARE_PERMILLE / 1e3, &x->style, &x->out);
+    } else if (by_tasks(o->by)) {
+        show_tasks(x, !strcmp(o->by, "thread"), o->top);
+    } else if (o->by) {
+        show_tops(x, o->by, !strcmp(o->sort, "total"));
+    } else {
+        show_overview(x);
+    }
+    return rc;
+}
+
+static int show_run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    struct show x = {.o = values};
+    struct err e = {0};
+    int rc;
+
+    if (argc > 1)
+        return command_usage(&cmd_show, "takes one SESSION, '%s' is too many", argv[1]);
+    if (x.o->tree + (x.o->callers != NULL) + (x.o->callees != NULL) + (x.o->by != NULL) > 1 && !x.o->json)
+        return command_usage(&cmd_show, "--by, --tree, --callers and --callees exclude each other");
+    x.style = (struct text_style){product_color(), product_width()};
+    rc = open_session(&x.s, argc ? argv[0] : NULL, &e);
+    if (!rc) {
+        rc = show(&x, &e);
+        if (!rc)
+            product_print(&x.out);
+        profile_release(&x.p);
+        session_release(&x.s);
+    }
+    buf_release(&x.out);
+    if (rc)
+        log_error("%s", e.msg);
+    return rc ? EXIT_FAILED : EXIT_OK;
+}
+
+const struct command cmd_show = {
+    .name = "show",
+    .summary = "show what ran, how well it was measured, and where the time went",
+    .operands = "[SESSION]",
+    .opts = options,
+    .nopts = ARRAY_SIZE(options),
+    .values_size = sizeof(struct show_opts),
+    .examples = "wprof show\n"
+                "wprof show --by module wprof-train-20260716-153012-abc123\n"
+                "wprof show --callers slow_transform\n"
+                "wprof show --json | jq .unwound_share",
+    .run = show_run,
+};

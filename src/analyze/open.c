@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/open.h"
+
+#include "analyze/symbolize.h"
+#include "base/log.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* CLOCK_MONOTONIC begins with the boot, so its distance from CLOCK_REALTIME names the boot, but for what the
+ * clock was set by since. */
+#define SAME_BOOT_NS 30000000000ull
+
+static uint64_t clock_ns(clockid_t id)
+{
+    struct timespec t = {0};
+
+    clock_gettime(id, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int same_boot(const struct meta *m)
+{
+    uint64_t now = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+    uint64_t apart = now > m->realtime_offset ? now - m->realtime_offset : m->realtime_offset - now;
+    char host[256] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    return m->realtime_offset && apart < SAME_BOOT_NS && m->host && !strcmp(m->host, host);
+}
+
+static void name_frames(struct session *s)
+{
+    struct symbolize_opts o = {.same_boot = same_boot(&s->meta)};
+    struct symbolize_stats stats = {0};
+    struct err e = {0};
+
+    if (symbolize_store(&s->store, &o, &stats, &e)) {
+        log_warn("names for this unsealed session: %s", e.msg);
+        return;
+    }
+    if (stats.frames)
+        log_info("%s is %s: %llu of its %llu raw frames named from the files on this machine", s->path,
+                 s->meta.state, (unsigned long long)stats.named, (unsigned long long)stats.frames);
+}
+
+int open_session(struct session *s, const char *path, struct err *e)
+{
+    if (session_open(s, path, e))
+        return -1;
+    if (!path)
+        log_info("session: %s (the newest here)", s->path);
+    if (s->bad_bytes)
+        log_warn("%s: the last %llu bytes of its log are no whole block and were left out", s->path,
+                 (unsigned long long)s->bad_bytes);
+    if (!s->sealed)
+        name_frames(s);
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How every reading command opens its session. */
+#ifndef WPROF_ANALYZE_OPEN_H
+#define WPROF_ANALYZE_OPEN_H
+
+#include "base/err.h"
+#include "model/session.h"
+
+/*
+ * session_open(), then, where the log is not sealed, names for the frames that have none, as far as this machine can
+ * give them. path NULL: the newest session here, and a line on stderr says which. Damage is said on stderr too.
+ */
+int open_session(struct session *s, const char *path, struct err *e);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/tops.h"
+
+#include "model/frames.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct table_column function_columns[] = {
+    {"self_share", "self", TABLE_SHARE},
+    {"self", "", TABLE_COUNT},
+    {"total_share", "total", TABLE_SHARE},
+    {"total", "", TABLE_COUNT},
+    {"kind", "kind", TABLE_TEXT},
+    {"name", "name", TABLE_TEXT},
+    {"module", "in", TABLE_TEXT},
+    {"function", NULL, TABLE_TEXT},
+    {"file", NULL, TABLE_TEXT},
+    {"line", NULL, TABLE_COUNT},
+};
+
+enum { F_SELF_SHARE, F_SELF, F_TOTAL_SHARE, F_TOTAL, F_KIND, F_NAME, F_MODULE, F_FUNCTION, F_FILE, F_LINE };
+
+static const struct table_column process_columns[] = {
+    {"share", "share", TABLE_SHARE}, {"samples", "samples", TABLE_COUNT}, {"cpu_ns", "CPU time", TABLE_NS},
+    {"pid", "pid", TABLE_ID},        {"name", "name", TABLE_TEXT},
+};
+
+static const struct table_column thread_columns[] = {
+    {"share", "share", TABLE_SHARE}, {"samples", "samples", TABLE_COUNT}, {"cpu_ns", "CPU time", TABLE_NS},
+    {"pid", "pid", TABLE_ID},        {"name", "name", TABLE_TEXT},        {"tid", "tid", TABLE_ID},
+};
+
+enum { T_SHARE, T_SAMPLES, T_CPU, T_PID, T_NAME, T_TID };
+
+static const char *const kinds[] = {
+    [FRAME_NONE] = "",   [FRAME_KERNEL] = "kernel", [FRAME_NATIVE] = "native", [FRAME_PYTHON] = "python",
+    [FRAME_JIT] = "jit", [FRAME_GPU] = "gpu",       [FRAME_MARKER] = "",
+};
+
+struct row {
+    uint32_t frame; /* one of those that make the row */
+    uint64_t self, total;
+};
+
+/* What puts frames into one row: the key string, interned; 0: the frame is in no row. */
+struct groups {
+    struct strtab keys;
+    uint32_t *of;         /* profile frame -> key */
+    VEC(struct row) rows; /* by key - 1 */
+};
+
+static const char *base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void key_of(const struct profile *p, uint32_t i, enum tops_by by, struct buf *key)
+{
+    const struct profile_frame *f = &p->frames.a[i];
+    const char *module = strtab_get(&p->strings, f->module), *file = strtab_get(&p->strings, f->file);
+
+    switch (by) {
+    case TOPS_FUNCTION:
+        profile_frame_label(p, i, key);
+        buf_addf(key, "\n%s\n%d", module, f->kind);
+        break;
+    case TOPS_MODULE:
+        buf_addf(key, "%s\n%d", *module ? module : kinds[f->kind], f->kind == FRAME_PYTHON);
+        break;
+    case TOPS_FILE:
+        buf_addf(key, "%s\n%s", *file ? file : module, *file ? "" : kinds[f->kind]);
+        break;
+    case TOPS_LINE:
+        profile_frame_label(p, i, key);
+        buf_addf(key, "\n%s\n%u", *file ? file : module, f->line);
+        break;
+    }
+}
+
+static void make_groups(struct groups *g, const struct profile *p, enum tops_by by)
+{
+    struct buf key = {0};
+
+    g->of = mem_calloc(p->frames.n, sizeof(*g->of));
+    for (uint32_t i = 0; i < p->frames.n; i++) {
+        if (p->frames.a[i].kind == FRAME_NONE)
+            continue;
+        buf_clear(&key);
+        key_of(p, i, by, &key);
+        g->of[i] = strtab_addn(&g->keys, buf_str(&key), key.len);
+        if (g->of[i] > g->rows.n)
+            *vec_push(&g->rows) = (struct row){.frame = i};
+    }
+    buf_release(&key);
+}
+
+/* Walks the tree depth first; a key's total takes a node only where no ancestor has the same key. */
+static void add_up(struct groups *g, const struct profile *p, const struct profile_metric *m)
+{
+    uint32_t *open = mem_calloc(g->rows.n + 1, sizeof(*open));
+    uint32_t at = 0;
+
+    for (;;) {
+        const struct profile_node *n = &p->nodes.a[at];
+        uint32_t key = g->of[n->frame];
+
+        if (key) {
+            g->rows.a[key - 1].self += m->self[at];
+            if (!open[key]++)
+                g->rows.a[key - 1].total += m->total[at];
+        }
+        if (n->child) {
+            at = n->child;
+            continue;
+        }
+        for (;;) { /* leave nodes until one has a next sibling */
+            n = &p->nodes.a[at];
+            key = g->of[n->frame];
+            if (key)
+                open[key]--;
+            if (!at || n->next)
+                break;
+            at = n->parent;
+        }
+        if (!at)
+            break;
+        at = n->next;
+    }
+    free(open);
+}
+
+static int by_self(const void *pa, const void *pb)
+{
+    const struct row *a = pa, *b = pb;
+
+    if (a->self != b->self)
+        return a->self > b->self ? -1 : 1;
+    if (a->total != b->total)
+        return a->total > b->total ? -1 : 1;
+    return a->frame < b->frame ? -1 : a->frame > b->frame;
+}
+
+static int by_total(const void *pa, const void *pb)
+{
+    const struct row *a = pa, *b = pb;
+
+    if (a->total != b->total)
+        return a->total > b->total ? -1 : 1;
+    return by_self(pa, pb);
+}
+
+static char *text(const char *s)
+{
+    return *s ? mem_strdup(s) : NULL;
+}
+
+static char *row_name(const struct profile *p, uint32_t frame, enum tops_by by)
+{
+    const struct profile_frame *f = &p->frames.a[frame];
+    const char *module = strtab_get(&p->strings, f->module), *file = strtab_get(&p->strings, f->file);
+    struct buf b = {0};
+
+    switch (by) {
+    case TOPS_MODULE:
+        return mem_strdup(*module ? module : f->kind == FRAME_PYTHON ? "[python]" : "[no module]");
+    case TOPS_FILE:
+        return *file ? mem_strdup(file) : mem_printf("[no file] %s", *module ? module : kinds[f->kind]);
+    default:
+        profile_frame_label(p, frame, &b);
+        return buf_detach(&b);
+    }
+}
+
+static void fill_row(union table_cell *c, const struct profile *p, const struct row *r, uint64_t sum,
+                     enum tops_by by)
+{
+    const struct profile_frame *f = &p->frames.a[r->frame];
+    const char *module = strtab_get(&p->strings, f->module);
+    int whole = by == TOPS_FUNCTION || by == TOPS_LINE;
+
+    c[F_SELF_SHARE].share = sum ? (double)r->self / (double)sum : NAN;
+    c[F_SELF].count = r->self;
+    c[F_TOTAL_SHARE].share = sum ? (double)r->total / (double)sum : NAN;
+    c[F_TOTAL].count = r->total;
+    c[F_KIND].text = whole ? text(kinds[f->kind]) : NULL;
+    c[F_NAME].text = row_name(p, r->frame, by);
+    c[F_MODULE].text = whole ? text(base(module)) : NULL;
+    c[F_FUNCTION].text = whole ? text(strtab_get(&p->strings, f->func)) : NULL;
+    c[F_FILE].text = by != TOPS_MODULE ? text(strtab_get(&p->strings, f->file)) : NULL;
+    c[F_LINE].count = f->line;
+}
+
+void tops_functions(struct table *t, const struct profile *p, size_t metric, enum tops_by by, int total,
+                    size_t limit)
+{
+    const struct profile_metric *m = &p->metrics.a[metric];
+    struct groups g = {0};
+
+    table_init(t, function_columns, ARRAY_SIZE(function_columns));
+    make_groups(&g, p, by);
+    add_up(&g, p, m);
+    if (g.rows.n)
+        qsort(g.rows.a, g.rows.n, sizeof(*g.rows.a), total ? by_total : by_self);
+    for (size_t i = 0; i < g.rows.n; i++) {
+        const struct row *r = &g.rows.a[i];
+
+        if (total ? !r->total : !r->self)
+            break;
+        if (limit && table_rows(t) >= limit)
+            t->left_out++;
+        else
+            fill_row(table_add(t), p, r, m->sum, by);
+    }
+    strtab_release(&g.keys);
+    vec_release(&g.rows);
+    free(g.of);
+}
+
+struct task_row {
+    uint32_t task;
+    uint64_t samples, cpu_ns;
+};
+
+static int heavier_task(const void *pa, const void *pb)
+{
+    const struct task_row *a = pa, *b = pb;
+
+    if (a->samples != b->samples)
+        return a->samples > b->samples ? -1 : 1;
+    if (a->cpu_ns != b->cpu_ns)
+        return a->cpu_ns > b->cpu_ns ? -1 : 1;
+    return a->task < b->task ? -1 : a->task > b->task;
+}
+
+static void fill_task(union table_cell *c, const struct session *s, const struct task_row *r, uint64_t sum,
+                      int threads)
+{
+    const struct task *k = &s->store.tasks.list.a[r->task - 1];
+    const char *comm = strtab_get(&s->store.strings, k->comm);
+
+    c[T_SHARE].share = sum ? (double)r->samples / (double)sum : NAN;
+    c[T_SAMPLES].count = r->samples;
+    c[T_CPU].count = r->cpu_ns;
+    c[T_PID].count = k->ns_pid ? k->ns_pid : k->pid;
+    if (threads)
+        c[T_TID].count = k->ns_tid ? k->ns_tid : k->tid;
+    c[T_NAME].text = mem_strdup(*comm ? comm : "?");
+}
+
+void tops_tasks(struct table *t, const struct session *s, int threads, size_t limit)
+{
+    const struct tasks *tasks = &s->store.tasks;
+    size_t n = tasks->list.n;
+    struct task_row *rows = mem_calloc(n + 1, sizeof(*rows));
+    uint64_t sum = 0;
+
+    if (threads)
+        table_init(t, thread_columns, ARRAY_SIZE(thread_columns));
+    else
+        table_init(t, process_columns, ARRAY_SIZE(process_columns));
+    for (size_t i = 0; i < n; i++) {
+        const struct task *k = &tasks->list.a[i];
+
+        rows[i].task = (uint32_t)i + 1;
+        rows[threads || !k->leader || k->leader > n ? i : k->leader - 1].cpu_ns += k->cpu_ns;
+    }
+    for (size_t i = 0; i < s->store.events.n; i++) {
+        const struct event *ev = &s->store.events.a[i];
+        uint32_t id = ev->task;
+
+        if (ev->kind != EVENT_SAMPLE)
+            continue;
+        sum += ev->value;
+        if (id && id <= n && !threads && tasks->list.a[id - 1].leader)
+            id = tasks->list.a[id - 1].leader;
+        if (id && id <= n)
+            rows[id - 1].samples += ev->value;
+    }
+    qsort(rows, n, sizeof(*rows), heavier_task);
+    for (size_t i = 0; i < n; i++) {
+        if (!rows[i].samples && !rows[i].cpu_ns)
+            continue;
+        if (limit && table_rows(t) >= limit)
+            t->left_out++;
+        else
+            fill_task(table_add(t), s, &rows[i], sum, threads);
+    }
+    free(rows);
+}

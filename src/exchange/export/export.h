@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A format that other tools read: one file, one line in export.def. */
+#ifndef WPROF_EXCHANGE_EXPORT_H
+#define WPROF_EXCHANGE_EXPORT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/profile.h"
+#include "model/session.h"
+
+struct export_input {
+    const struct session *session;
+    const struct profile *profile; /* folded as the command was told to; metric 0 is the one asked for */
+};
+
+struct exporter {
+    const char *name;    /* "folded" */
+    const char *summary; /* one line, no full stop */
+    /* Appends the whole product to `out`. 0, or -1 with `e`. */
+    int (*run)(const struct export_input *in, struct buf *out, struct err *e);
+};
+
+#define EXPORTER(name) extern const struct exporter export_##name;
+#include "exchange/export/export.def"
+#undef EXPORTER
+
+extern const struct exporter *const exporters[];
+extern const size_t nexporters;
+
+/* NULL with `e` naming the formats there are. */
+const struct exporter *exporter_find(const char *name, struct err *e);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folded stacks: "root;caller;leaf 12", a line a stack. Files of a gigabyte are normal, and neighbours in
+ * them mostly share their beginning: only what differs from the line before is looked up.
+ */
+#include "exchange/import/import.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    CHUNK = 4 << 20,
+    LINE_MAX_BYTES = 64 << 20,
+    SHOWN = 60, /* bytes of a bad line that are quoted */
+};
+
+struct folded {
+    struct store *s;
+    struct import_stats *st;
+    struct strtab tokens;      /* frames as they stand in the text */
+    VEC(uint32_t) frame_of;    /* token id - 1 -> frame */
+    VEC(uint32_t) ends, nodes; /* of the line before: where each frame ends, and the stack down to it */
+    const char *before;        /* its text */
+    size_t before_n;
+    uint64_t line;
+    int python;
+};
+
+/* ---- frames ---- */
+
+static int ends_with(const char *s, size_t n, const char *end)
+{
+    size_t k = strlen(end);
+
+    return n > k && !memcmp(s + n - k, end, k);
+}
+
+/* "forward (net.py:12)" or "forward (net.py)", as py-spy, austin's converters and wprof write them. */
+static int python_place(const char *s, size_t n, struct frame *f, struct strtab *t)
+{
+    const char *open = n && s[n - 1] == ')' ? memrchr(s, '(', n) : NULL, *file, *end = s + n - 1, *colon;
+    uint32_t line = 0;
+
+    if (!open || open == s || open[-1] != ' ')
+        return 0;
+    file = open + 1;
+    colon = memrchr(file, ':', (size_t)(end - file));
+    if (colon && colon + 1 < end) {
+        for (const char *p = colon + 1; p < end; p++) {
+            if (*p < '0' || *p > '9' || line > 100000000)
+                return 0;
+            line = line * 10 + (uint32_t)(*p - '0');
+        }
+        end = colon;
+    }
+    if (!ends_with(file, (size_t)(end - file), ".py"))
+        return 0;
+    f->kind = FRAME_PYTHON;
+    f->file = strtab_addn(t, file, (size_t)(end - file));
+    f->line = line;
+    return 1;
+}
+
+/* The kind is guessed from how flame graph tools mark it: _[k] kernel, _[j] JIT. */
+static uint32_t make_frame(struct folded *x, const char *s, size_t n)
+{
+    struct frame f = {.kind = FRAME_NATIVE};
+
+    if (ends_with(s, n, "_[k]")) {
+        f.kind = FRAME_KERNEL;
+        n -= 4;
+    } else if (ends_with(s, n, "_[j]")) {
+        f.kind = FRAME_JIT;
+    } else if (python_place(s, n, &f, &x->s->strings)) {
+        x->python = 1;
+    }
+    f.func = n ? strtab_addn(&x->s->strings, s, n) : 0;
+    if (!f.func)
+        f.func = strtab_add(&x->s->strings, "?");
+    return frames_add(&x->s->frames, &f);
+}
+
+static uint32_t frame_of(struct folded *x, const char *s, size_t n)
+{
+    uint32_t token = strtab_addn(&x->tokens, n ? s : "?", n ? n : 1);
+
+    if (!token) /* begins with a NUL byte */
+        token = strtab_add(&x->tokens, "?");
+    if (token > x->frame_of.n)
+        *vec_push(&x->frame_of) =
+            make_frame(x, strtab_get(&x->tokens, token), strlen(strtab_get(&x->tokens, token)));
+    return x->frame_of.a[token - 1];
+}
+
+/* ---- stacks ---- */
+
+static size_t common_prefix(const char *a, const char *b, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        uint64_t x, y;
+
+        memcpy(&x, a + i, 8);
+        memcpy(&y, b + i, 8);
+        if (x != y)
+            return i + (size_t)__builtin_ctzll(x ^ y) / 8; /* little-endian */
+    }
+    while (i < n && a[i] == b[i])
+        i++;
+    return i;
+}
+
+static uint32_t stack_of(struct folded *x, const char *s, size_t n)
+{
+    size_t common = common_prefix(s, x->before, n < x->before_n ? n : x->before_n), at = 0;
+    size_t k = x->ends.n;
+    uint32_t stack = 0;
+
+    /* Frames of the line before that are whole in this one, too. */
+    while (k && (x->ends.a[k - 1] > common || (x->ends.a[k - 1] < n && s[x->ends.a[k - 1]] != ';')))
+        k--;
+    if (k) {
+        at = x->ends.a[k - 1] + 1;
+        stack = x->nodes.a[k - 1];
+    }
+    x->ends.n = x->nodes.n = k;
+    for (; at <= n; k++) {
+        const char *sep = at < n ? memchr(s + at, ';', n - at) : NULL;
+        size_t end = sep ? (size_t)(sep - s) : n;
+
+        stack = stacks_push(&x->s->stacks, stack, frame_of(x, s + at, end - at));
+        *vec_push(&x->ends) = (uint32_t)end;
+        *vec_push(&x->nodes) = stack;
+        at = end + 1;
+    }
+    x->before = s;
+    x->before_n = n;
+    return stack;
+}
+
+/* ---- lines ---- */
+
+static void bad_line(struct folded *x, const char *s, size_t n)
+{
+    if (x->st->bad++)
+        return;
+    x->st->first_bad = x->line;
+    buf_add(&x->st->bad_text, s, n < SHOWN ? n : SHOWN);
+    if (n > SHOWN)
+        buf_addstr(&x->st->bad_text, "...");
+}
+
+/* The value behind the last space: digits, perhaps with a fraction. -1: none there. */
+static int value_of(const char *s, size_t n, uint64_t *v, int *rounded)
+{
+    size_t i = 0;
+
+    *v = 0;
+    for (; i < n && s[i] >= '0' && s[i] <= '9'; i++)
+        if (__builtin_mul_overflow(*v, 10, v) || __builtin_add_overflow(*v, (uint64_t)(s[i] - '0'), v))
+            return -1;
+    if (!i)
+        return -1;
+    *rounded = i < n;
+    if (i == n)
+        return 0;
+    if (s[i++] != '.')
+        return -1;
+    *v += i < n && s[i] >= '5' && s[i] <= '9';
+    for (; i < n; i++)
+        if (s[i] < '0' || s[i] > '9')
+            return -1;
+    return 0;
+}
+
+static void take_line(struct folded *x, const char *s, size_t n)
+{
+    const char *space;
+    uint64_t value;
+    int rounded;
+
+    x->line++;
+    while (n && (s[n - 1] == '\r' || s[n - 1] == ' ' || s[n - 1] == '\t'))
+        n--;
+    if (!n)
+        return;
+    space = memrchr(s, ' ', n);
+    if (!space || space == s || value_of(space + 1, n - (size_t)(space + 1 - s), &value, &rounded)) {
+        bad_line(x, s, n);
+        return;
+    }
+    n = (size_t)(space - s);
+    while (n && s[n - 1] == ' ')
+        n--;
+    if (!n) {
+        bad_line(x, s, (size_t)(space - s));
+        return;
+    }
+    *vec_push(&x->s->events) =
+        (struct event){.value = value, .stack = stack_of(x, s, n), .kind = EVENT_SAMPLE};
+    x->st->stacks++;
+    x->st->samples += value;
+    x->st->rounded += (uint64_t)rounded;
+}
+
+/* The text not yet taken lies at buf[from..have); the line before it may be needed still, and moves along. */
+struct window {
+    char *buf;
+    size_t cap, from, have;
+};
+
+static int refill(struct folded *x, struct window *w, int fd, struct err *e)
+{
+    size_t keep = x->before_n ? (size_t)(x->before - w->buf) : w->from;
+    ssize_t n;
+
+    if (keep)
+        memmove(w->buf, w->buf + keep, w->have - keep);
+    w->have -= keep;
+    w->from -= keep;
+    if (x->before_n)
+        x->before = w->buf;
+    if (w->cap - w->have < CHUNK) {
+        w->cap = (w->have + CHUNK) * 2;
+        w->buf = mem_realloc(w->buf, w->cap, 1);
+        x->before = w->buf;
+    }
+    do {
+        n = read(fd, w->buf + w->have, w->cap - w->have);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_sys(e, errno, "read");
+    w->have += (size_t)n;
+    x->st->bytes += (uint64_t)n;
+    return n > 0;
+}
+
+static int take_all(struct folded *x, int fd, struct err *e)
+{
+    struct window w = {0};
+    int more;
+
+    x->before = "";
+    while ((more = refill(x, &w, fd, e)) > 0) {
+        const char *eol;
+
+        while ((eol = memchr(w.buf + w.from, '\n', w.have - w.from))) {
+            const char *line = w.buf + w.from;
+
+            w.from = (size_t)(eol - w.buf) + 1;
+            take_line(x, line, (size_t)(eol - line));
+        }
+        if (w.have - w.from > LINE_MAX_BYTES) {
+            more = err_set(e, "line %llu is longer than 64 MiB: no folded stacks",
+                           (unsigned long long)x->line + 1);
+            break;
+        }
+    }
+    if (!more && w.from < w.have)
+        take_line(x, w.buf + w.from, w.have - w.from);
+    free(w.buf);
+    return more;
+}
+
+static int run(int fd, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
+{
+    struct folded x = {.s = s, .st = st};
+    int rc = take_all(&x, fd, e);
+
+    strtab_release(&x.tokens);
+    vec_release(&x.frame_of);
+    vec_release(&x.ends);
+    vec_release(&x.nodes);
+    if (rc)
+        return -1;
+    if (!st->stacks)
+        return err_set(e, "no folded stack in it (a line is: root;caller;leaf 12)");
+    if (x.python)
+        *vec_push(&m->languages) = mem_strdup("python");
+    return 0;
+}
+
+const struct importer import_folded = {
+    .name = "folded",
+    .summary = "one line a stack, root first, count last: what stackcollapse-*.pl, py-spy and others write",
+    .run = run,
+};

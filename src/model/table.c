@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/table.h"
+
+#include <string.h>
+
+void table_init(struct table *t, const struct table_column *columns, size_t n)
+{
+    *t = (struct table){.columns = columns, .ncolumns = n};
+}
+
+void table_release(struct table *t)
+{
+    for (size_t i = 0; i < t->cells.n; i++)
+        if (t->columns[i % t->ncolumns].type == TABLE_TEXT)
+            free(t->cells.a[i].text);
+    vec_release(&t->cells);
+}
+
+size_t table_rows(const struct table *t)
+{
+    return t->ncolumns ? t->cells.n / t->ncolumns : 0;
+}
+
+union table_cell *table_add(struct table *t)
+{
+    size_t at = t->cells.n;
+
+    vec_reserve(&t->cells, at + t->ncolumns);
+    t->cells.n += t->ncolumns;
+    memset(t->cells.a + at, 0, t->ncolumns * sizeof(*t->cells.a));
+    return t->cells.a + at;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table view: rows under typed columns. Text, JSON and pages are made of the same one. */
+#ifndef WPROF_MODEL_TABLE_H
+#define WPROF_MODEL_TABLE_H
+
+#include "base/vec.h"
+
+#include <stdint.h>
+
+enum table_type {
+    TABLE_TEXT,
+    TABLE_COUNT, /* a whole number */
+    TABLE_ID,    /* the same, but not a quantity: a pid */
+    TABLE_SHARE, /* 0..1 */
+    TABLE_NS,
+};
+
+struct table_column {
+    const char *key;   /* in JSON: "self_share"; static */
+    const char *title; /* for people; NULL: only in JSON */
+    enum table_type type;
+};
+
+union table_cell {
+    char *text; /* owned; NULL where there is none */
+    uint64_t count;
+    double share; /* NAN: not measured */
+};
+
+struct table {
+    const struct table_column *columns; /* borrowed */
+    size_t ncolumns;
+    VEC(union table_cell) cells; /* row by row */
+    uint64_t left_out;           /* rows beyond the limit asked for */
+};
+
+void table_init(struct table *t, const struct table_column *columns, size_t n);
+void table_release(struct table *t);
+size_t table_rows(const struct table *t);
+
+/* The cells of a new row, zeroed; valid until the next row. */
+union table_cell *table_add(struct table *t);
+
+#endif

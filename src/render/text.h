@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views as text for a terminal or a file. */
+#ifndef WPROF_RENDER_TEXT_H
+#define WPROF_RENDER_TEXT_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "model/profile.h"
+#include "model/quality.h"
+#include "model/session.h"
+#include "model/table.h"
+
+struct text_style {
+    int color;    /* SGR sequences */
+    size_t width; /* columns of the terminal: long names are cut in the middle; 0: never */
+};
+
+/* Foreign text, safe for a terminal: control bytes become '?'. At most `width` columns (0: all of it). */
+void text_clean(const char *s, size_t width, struct buf *out);
+
+/* A heading line, then the rows, columns aligned; what was left out is said below. */
+void text_table(const struct table *t, const char *heading, const struct text_style *style, struct buf *out);
+
+/* An array of objects, one a row, under `key`. */
+void text_table_json(const struct table *t, const char *key, struct json_writer *w);
+
+/* The call tree, heaviest first; what lies below min_share (0..1) of the whole is summed up in a line of its own. */
+void text_tree(const struct profile *p, size_t metric, double min_share, const struct text_style *style, struct buf *out);
+
+/* What ran, and how well it was measured. */
+void text_session(const struct session *s, const struct quality *q, const struct text_style *style, struct buf *out);
+
+#endif

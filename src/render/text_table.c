@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/units.h"
+#include "render/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_MIN = 20 };
+
+static void cell_text(const struct table_column *c, const union table_cell *v, struct buf *out)
+{
+    char text[64];
+
+    switch (c->type) {
+    case TABLE_TEXT:
+        if (v->text)
+            text_clean(v->text, 0, out);
+        break;
+    case TABLE_COUNT:
+        buf_addstr(out, units_count(text, sizeof(text), v->count));
+        break;
+    case TABLE_ID:
+        buf_addf(out, "%llu", (unsigned long long)v->count);
+        break;
+    case TABLE_SHARE:
+        buf_addstr(out, isnan(v->share) ? "-" : units_share(text, sizeof(text), v->share));
+        break;
+    case TABLE_NS:
+        buf_addstr(out, v->count ? units_duration(text, sizeof(text), v->count) : "-");
+        break;
+    }
+}
+
+/* Columns shown, counted in characters, not bytes. */
+static size_t shown_width(const char *s)
+{
+    size_t n = 0;
+
+    for (; *s; s++)
+        n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}
+
+static void pad(struct buf *out, size_t n)
+{
+    for (; n; n--)
+        buf_addch(out, ' ');
+}
+
+static void measure(const struct table *t, size_t *width)
+{
+    struct buf b = {0};
+
+    for (size_t c = 0; c < t->ncolumns; c++)
+        width[c] = t->columns[c].title ? shown_width(t->columns[c].title) : 0;
+    for (size_t i = 0; i < t->cells.n; i++) {
+        size_t c = i % t->ncolumns, n;
+
+        if (!t->columns[c].title)
+            continue;
+        buf_clear(&b);
+        cell_text(&t->columns[c], &t->cells.a[i], &b);
+        n = shown_width(buf_str(&b));
+        width[c] = n > width[c] ? n : width[c];
+    }
+    buf_release(&b);
+}
+
+/* The widest text column gives way when a line would not fit. */
+static void fit(const struct table *t, size_t *width, size_t screen)
+{
+    size_t sum = 2, widest = 0, excess;
+
+    for (size_t c = 0; c < t->ncolumns; c++) {
+        if (!t->columns[c].title)
+            continue;
+        sum += width[c] + 2;
+        if (t->columns[c].type == TABLE_TEXT && width[c] > width[widest])
+            widest = c;
+    }
+    if (!screen || sum <= screen || t->columns[widest].type != TABLE_TEXT)
+        return;
+    excess = sum - screen;
+    width[widest] = width[widest] > excess + NAME_MIN ? width[widest] - excess : NAME_MIN;
+}
+
+static void put_cell(const char *s, size_t width, int left, int last, struct buf *out)
+{
+    struct buf b = {0};
+    size_t n;
+
+    text_clean(s, width, &b);
+    n = shown_width(buf_str(&b));
+    if (!left)
+        pad(out, width - n);
+    buf_add(out, buf_str(&b), b.len);
+    if (left && !last)
+        pad(out, width - n);
+    buf_release(&b);
+}
+
+static void put_line(const struct table *t, const size_t *width, const union table_cell *row, struct buf *out)
+{
+    size_t last = 0;
+
+    for (size_t c = 0; c < t->ncolumns; c++)
+        if (t->columns[c].title && width[c])
+            last = c;
+    for (size_t c = 0; c <= last; c++) {
+        struct buf b = {0};
+
+        if (!t->columns[c].title || !width[c])
+            continue;
+        if (row)
+            cell_text(&t->columns[c], &row[c], &b);
+        else
+            buf_addstr(&b, t->columns[c].title);
+        buf_addstr(out, "  ");
+        put_cell(buf_str(&b), width[c], t->columns[c].type == TABLE_TEXT, c == last, out);
+        buf_release(&b);
+    }
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->len--;
+    buf_addch(out, '\n');
+}
+
+void text_table(const struct table *t, const char *heading, const struct text_style *style, struct buf *out)
+{
+    size_t *width = mem_calloc(t->ncolumns, sizeof(*width));
+    char count[32];
+
+    measure(t, width);
+    fit(t, width, style->width);
+    buf_addf(out, "%s%s%s\n", style->color ? "\033[1m" : "", heading, style->color ? "\033[0m" : "");
+    if (!t->cells.n) {
+        buf_addstr(out, "  none\n");
+    } else {
+        if (style->color)
+            buf_addstr(out, "\033[2m");
+        put_line(t, width, NULL, out);
+        if (style->color)
+            buf_addstr(out, "\033[0m");
+        for (size_t i = 0; i < table_rows(t); i++)
+            put_line(t, width, &t->cells.a[i * t->ncolumns], out);
+    }
+    if (t->left_out)
+        buf_addf(out, "  ... %s more (--top 0 shows all)\n", units_count(count, sizeof(count), t->left_out));
+    free(width);
+}
+
+void text_table_json(const struct table *t, const char *key, struct json_writer *w)
+{
+    json_array(w, key);
+    for (size_t i = 0; i < t->cells.n; i++) {
+        const struct table_column *c = &t->columns[i % t->ncolumns];
+        const union table_cell *v = &t->cells.a[i];
+
+        if (i % t->ncolumns == 0)
+            json_object(w, NULL);
+        if (c->type == TABLE_TEXT)
+            json_str(w, c->key, v->text);
+        else if (c->type == TABLE_SHARE)
+            json_f64(w, c->key, v->share);
+        else
+            json_u64(w, c->key, v->count);
+        if ((i + 1) % t->ncolumns == 0)
+            json_end_object(w);
+    }
+    json_end_array(w);
+}

@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# What folded text means: equal stacks summed, sorted by bytes.
+summed() {
+    awk '{ n = $NF; sub(/ +[0-9]+$/, ""); s[$0] += n } END { for (k in s) print k, s[k] }' "$@" | LC_ALL=C sort
+}
+
+@test "import: stacks made elsewhere come out the same" {
+    printf '%s\n' 'main;run;leaf 3' 'main;run 2' 'main;run;leaf 4' 'main;other::operator() const 1' 'x 9' >a.folded
+    run -0 --separate-stderr "$WPROF" import --from folded a.folded
+    [ -d "$output" ]
+    [[ $output == wprof-a.folded-* ]]
+    "$WPROF" export --format folded "$output" >out
+    diff <(summed a.folded) out
+    LC_ALL=C sort -c out
+}
+
+@test "import: CR LF, spaces before the value, stdin, a last line without an end" {
+    printf 'a;b  1\r\n\r\na;c 2 \r\na;b 5' | "$WPROF" import -o s -
+    "$WPROF" export s >out
+    diff - out <<<$'a;b 6\na;c 2'
+}
+
+@test "import: lines that make no sense are counted and the first is told" {
+    printf '# a comment\na;b 1\nno value here\na;b;c\n 7\na;b 99999999999999999999999\n' >x
+    run -0 --separate-stderr "$WPROF" import -o s x
+    [[ $stderr == *"5 lines of it made no sense"*"line 1: # a comment"* ]]
+    "$WPROF" show s | grep -q '5 lines of it made no sense'
+    [ "$("$WPROF" export s)" = "a;b 1" ]
+}
+
+@test "import: fractions are rounded and said" {
+    printf 'a 1.5\nb 2.4\n' >x
+    run -0 --separate-stderr "$WPROF" import -o s x
+    [[ $stderr == *"2 values with a fraction were rounded"* ]]
+    [ "$("$WPROF" export s)" = $'a 2\nb 2' ]
+}
+
+@test "import: kinds by name" {
+    printf 'prog;do_syscall_64_[k] 1\nprog;step (net.py:12) 2\nprog;blob_[j] 3\nprog;f (not python) 4\n' >x
+    "$WPROF" import -o s x
+    "$WPROF" show --json s | python3 -c '
+import json, sys
+kinds = {f["name"]: (f["kind"], f["line"]) for f in json.load(sys.stdin)["functions"]}
+assert kinds["do_syscall_64"][0] == "kernel", kinds
+assert kinds["step (net.py:12)"][0] == "python", kinds
+assert kinds["blob_[j]"][0] == "jit", kinds
+assert kinds["f (not python)"][0] == "native", kinds'
+    "$WPROF" export --kernel s >out
+    diff <(summed x) out
+    "$WPROF" export s | grep -qx 'prog;do_syscall_64 1'
+}
+
+@test "import: the session says where it is from and how little is known" {
+    echo 'a;b 3' >x
+    "$WPROF" import -o s x
+    python3 - <<'PY'
+import json
+m = json.load(open("s/meta.json"))
+assert m["kind"] == "imported" and m["state"] == "sealed" and m["schema_version"] == 1
+assert m["workload"] == "x" and m["session_id"]
+assert [a["path"] for a in m["artifacts"]] == ["events.wlog"]
+assert m["quality"]["unwound_share"] is None and m["quality"]["cost_share"] is None
+PY
+    [ "$(stat -c %a s s/events.wlog s/meta.json | xargs)" = "700 600 600" ]
+}
+
+@test "import: deep and wide" {
+    python3 - >x <<'PY'
+print(";".join(f"f{i}" for i in range(20000)), 1)
+for i in range(3000):
+    print(f"root;child{i} {i + 1}")
+PY
+    "$WPROF" import -o s x
+    "$WPROF" export s >out
+    diff <(LC_ALL=C sort x) out
+}
+
+@test "import: files of others" {
+    data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/folded
+    [ -d "$data" ] || skip "needs the shared data"
+    for f in "$data"/*.txt; do
+        "$WPROF" import -o "$(basename "$f").s" "$f"
+        diff <(grep -E ' [0-9]+$' "$f" | summed) <("$WPROF" export "$(basename "$f").s")
+    done
+}
+
+@test "import: refusals" {
+    run -2 "$WPROF" import
+    run -2 "$WPROF" import a b
+    run -2 "$WPROF" import --from nonsense x
+    run -3 "$WPROF" import nowhere
+    [[ $output == *nowhere*"No such file"* ]]
+    run -3 "$WPROF" import .
+    echo nothing >x
+    run -3 "$WPROF" import x
+    [[ $output == *"no folded stack"* ]]
+    [ -z "$(find . -name 'wprof-*')" ] # nothing was made for it
+    : >empty
+    run -3 "$WPROF" import empty
+    echo 'a 1' >x
+    mkdir full && touch full/file
+    run -3 "$WPROF" import -o full x
+    [[ $output == *"not empty"* ]]
+    run -3 "$WPROF" import --force -o full x
+    [ -e full/file ]
+    "$WPROF" import -o s x
+    run -3 "$WPROF" import -o s x
+    "$WPROF" import --force -o s x
+}
