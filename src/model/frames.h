@@ -11,6 +11,7 @@
 #include "base/vec.h"
 
 #include <stdint.h>
+#include <string.h>
 
 enum module_kind {
     MODULE_NONE,
@@ -79,6 +80,12 @@ uint32_t frames_add_module(struct frames *f, const struct module *key);
  * next frames_* call that adds. `self` is room for one. */
 uint32_t frames_names(const struct frames *f, uint32_t id, struct frame_name *self, const struct frame_name **names);
 void frames_set_names(struct frames *f, uint32_t id, const struct frame_name *names, uint32_t n);
+
+/* "[libc.so.6+0x1d0]": a name that only says where the code is. It counts as unknown. */
+static inline int frame_name_is_place(const char *func)
+{
+    return func[0] == '[' && strstr(func, "+0x") != NULL;
+}
 
 static inline const struct frame *frames_get(const struct frames *f, uint32_t id)
 {
