@@ -20,7 +20,7 @@ struct jobs {
 
 void job_set(struct job *j, size_t i, const struct frame_name *names, size_t n)
 {
-    j->results[i] = (struct job_result){(uint32_t)j->names.n, (uint32_t)n};
+    j->results[i] = (struct job_result){.first = (uint32_t)j->names.n, .n = (uint32_t)n};
     for (size_t k = 0; k < n; k++)
         *vec_push(&j->names) = names[k];
 }
@@ -173,7 +173,7 @@ static void job_deliver(struct job *j, struct store *s, struct symbolize_stats *
         if (!r->n)
             continue;
         frames_set_names(&s->frames, j->frames.a[k].frame, j->names.a + r->first, r->n);
-        stats->named++;
+        stats->named += !r->place;
         stats->inlined += r->n - 1;
     }
     stats->modules_without_symbols += j->no_symbols != 0;

@@ -13,6 +13,7 @@ struct symbolize_opts {
     const char *debug_root; /* NULL: /usr/lib/debug */
     const char *proc_root;  /* NULL: /proc (kallsyms, perf maps of live processes) */
     int same_boot;          /* 0: kernel addresses can't be resolved here (another boot or machine) */
+    int starts;             /* what has no name gets the place of its function as text: see below */
 };
 
 struct symbolize_stats {
@@ -26,6 +27,11 @@ struct symbolize_stats {
  * open, else by path, and then only if the build id (or dev and inode) is the one recorded. Frames that can't
  * be named stay unnamed: views print "[module+0x...]". C++ and Rust names are demangled. Never uses the
  * network. A broken file is said in the log and skipped: fails only on what makes no sense to go on from.
+ *
+ * With `starts`, an unnamed frame of a file gets "[module+0x...]" for a name, with the address where its
+ * function starts (from .eh_frame_hdr), so that a function of a stripped program is one box in a flame graph
+ * and not one for each of its sampled instructions. Such frames are not named: stats count them as unnamed,
+ * and frame_name_is_place() tells them.
  */
 int symbolize_store(struct store *s, const struct symbolize_opts *o, struct symbolize_stats *stats,
                     struct err *e);

@@ -300,6 +300,35 @@ static void add_dwarf(struct job *j, struct sources *s)
     close(fd);
 }
 
+/* ---- what is left ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void set_places(struct job *j, const struct sources *s)
+{
+    struct frame_name name = {0};
+    uint64_t start, last = 0;
+
+    for (size_t i = 0; i < j->n; i++) {
+        if (j->results[i].n || elf_function_start(&s->file, j->addrs[i], &start))
+            continue;
+        if (!name.func || start != last) {
+            char *text = mem_printf("[%s+0x%llx]", base_name(j->path), (unsigned long long)start);
+
+            name.func = strtab_add(&j->strings, text);
+            free(text);
+        }
+        last = start;
+        job_set(j, i, &name, 1);
+        j->results[i].place = 1;
+    }
+}
+
 void symbolize_file(struct job *j)
 {
     struct sources s = {.fd = -1};
@@ -315,5 +344,7 @@ void symbolize_file(struct job *j)
     if (s.file.p)
         name_plt(j, &s);
     add_dwarf(j, &s);
+    if (j->opts->starts && s.file.p && j->path[0] == '/')
+        set_places(j, &s);
     sources_release(&s);
 }

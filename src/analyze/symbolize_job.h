@@ -13,7 +13,8 @@ struct job_frame {
 };
 
 struct job_result {
-    uint32_t first, n; /* in job.names; n 0: unnamed */
+    uint32_t first, n; /* in job.names; n 0: nothing known */
+    int place;         /* the name only says where the code is */
 };
 
 struct job {

@@ -81,6 +81,10 @@ int elf_vaddr_to_offset(const struct elf *f, uint64_t vaddr, uint64_t *offset);
  * -1: none. */
 int elf_low_exec_vaddr(const struct elf *f, uint64_t *vaddr);
 
+/* The start of the function around vaddr, by .eh_frame_hdr, which stripped files have too. 0, or -1: not
+ * known. */
+int elf_function_start(const struct elf *f, uint64_t vaddr, uint64_t *start);
+
 /* ---- symbols ---- */
 
 struct elf_symtab {

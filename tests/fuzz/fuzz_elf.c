@@ -80,6 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     touch(id, elf_build_id(&f, id));
     touch(elf_at(&f, f.entry, 16), 16);
     elf_vaddr_to_offset(&f, f.entry, &offset);
+    for (size_t i = 0; i < ADDRS; i++)
+        elf_function_start(&f, addrs[i], &offset);
     read_sections(&f);
     find_symbols(&f, addrs);
     find_stubs(&f, addrs);

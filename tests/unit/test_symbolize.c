@@ -395,6 +395,35 @@ static void test_not_elf(void **state)
     store_release(&s);
 }
 
+/* A function without a name is one place, whichever of its instructions was sampled, and still counts as
+ * unnamed. */
+static void test_places(void **state)
+{
+    struct symbolize_opts o = *options(0);
+    struct store s = {0};
+    struct module m = module_of(&s, "stripped");
+    uint64_t size, hidden = address("full", "hidden", &size);
+    char want[64];
+    uint32_t first = add_frame(&s, &m, FRAME_NATIVE, 0, hidden);
+    uint32_t last = add_frame(&s, &m, FRAME_NATIVE, 0, hidden + size - 1);
+    uint32_t known = add_frame(&s, &m, FRAME_NATIVE, 0, address("full", "visible", NULL));
+    uint32_t nowhere = add_frame(&s, &m, FRAME_NATIVE, 0, 1);
+    struct symbolize_stats stats;
+
+    o.starts = 1;
+    stats = run(&s, &o);
+    assert_int_equal(stats.named, 1);
+    snprintf(want, sizeof(want), "[stripped+0x%llx]", (unsigned long long)hidden);
+    expect_names(&s, first, want);
+    expect_names(&s, last, want);
+    expect_names(&s, known, "visible");
+    expect_names(&s, nowhere, "");
+    assert_true(frame_name_is_place(want));
+    assert_false(frame_name_is_place("visible"));
+    assert_false(frame_name_is_place("[unknown]"));
+    store_release(&s);
+}
+
 /* Frames that have names, or that are none of ours, stay as they are. */
 static void test_named_frames_stay(void **state)
 {
@@ -429,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_mini_debug_info),
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_not_elf),
+        cmocka_unit_test(test_places),
         cmocka_unit_test(test_named_frames_stay),
     };
 
