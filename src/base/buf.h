@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growable byte buffer. `data` is NUL-terminated whenever it is not NULL; `len` does not count that byte. */
+/* A growable byte buffer. `data` is NUL-terminated whenever it is not NULL; `len` does not count that byte.
+ */
 #ifndef WPROF_BASE_BUF_H
 #define WPROF_BASE_BUF_H
 
@@ -53,7 +54,8 @@ static inline void buf_add_svarint(struct buf *b, int64_t v)
     buf_add_varint(b, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
 }
 
-/* A bounded reader over foreign bytes. Reading past the end gives 0 and sets `bad`, which stays set: check it once. */
+/* A bounded reader over foreign bytes. Reading past the end gives 0 and sets `bad`, which stays set: check it
+ * once. */
 struct cursor {
     const uint8_t *p, *end;
     int bad;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors as values: a function that can fail returns -1 and fills a struct err; callers add context in front. */
+/* Errors as values: a function that can fail returns -1 and fills a struct err; callers add context in front.
+ */
 #ifndef WPROF_BASE_ERR_H
 #define WPROF_BASE_ERR_H
 

@@ -22,9 +22,11 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-uint64_t hash_bytes(const void *p, size_t n); /* in-memory tables only: the value may change between versions */
+uint64_t hash_bytes(const void *p,
+                    size_t n); /* in-memory tables only: the value may change between versions */
 
-/* CRC-32C (Castagnoli, RFC 3720 B.4) of p[0..n), continuing from crc (0 to start). It is what wlog blocks carry. */
+/* CRC-32C (Castagnoli, RFC 3720 B.4) of p[0..n), continuing from crc (0 to start). It is what wlog blocks
+ * carry. */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files, whole. Paths are relative to dirfd (AT_FDCWD allowed) where one is taken. All return 0, or -1 with `e` set. */
+/* Files, whole. Paths are relative to dirfd (AT_FDCWD allowed) where one is taken. All return 0, or -1 with
+ * `e` set. */
 #ifndef WPROF_BASE_IO_H
 #define WPROF_BASE_IO_H
 
@@ -32,7 +33,8 @@ int io_mkdirs(const char *path, mode_t mode, struct err *e); /* mkdir -p; existi
 /* The SHA-256 of a file, as 64 hex digits and a NUL. *size may be NULL. */
 int io_sha256(int dirfd, const char *path, char hex[65], uint64_t *size, struct err *e);
 
-/* $XDG_CACHE_HOME/wprof or ~/.cache/wprof (home NULL: $HOME); owned by the caller, NULL where neither is set. */
+/* $XDG_CACHE_HOME/wprof or ~/.cache/wprof (home NULL: $HOME); owned by the caller, NULL where neither is set.
+ */
 char *io_cache_dir(void);
 
 #endif

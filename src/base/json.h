@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 /*
- * Writer. `key` is the member's name inside an object and NULL inside an array or at the top. Strings are escaped;
- * bytes that are not UTF-8 become U+FFFD. `<`, `>` and `&` are written as \u003c ..., so that JSON may stand inside
- * a <script>. NaN and infinities are written as null. indent 0: everything on one line.
+ * Writer. `key` is the member's name inside an object and NULL inside an array or at the top. Strings are
+ * escaped; bytes that are not UTF-8 become U+FFFD. `<`, `>` and `&` are written as \u003c ..., so that JSON
+ * may stand inside a <script>. NaN and infinities are written as null. indent 0: everything on one line.
  */
 struct json_writer {
     struct buf *out;
@@ -38,24 +38,25 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 struct json_value {
     enum json_type type;
     int boolean;
-    double number;          /* also parsed for integers; `integer` is exact where is_integer */
+    double number; /* also parsed for integers; `integer` is exact where is_integer */
     int64_t integer;
     int is_integer;
-    const char *key;        /* inside an object; NUL-terminated UTF-8 */
-    const char *str;        /* strings: NUL-terminated UTF-8; may hold an embedded NUL, hence len */
-    size_t len;             /* strings: bytes; arrays and objects: children */
+    const char *key; /* inside an object; NUL-terminated UTF-8 */
+    const char *str; /* strings: NUL-terminated UTF-8; may hold an embedded NUL, hence len */
+    size_t len;      /* strings: bytes; arrays and objects: children */
     struct json_value *child, *next;
 };
 
 struct json_doc;
 
-/* Parses the whole text: nothing but white space may follow. Depth is bounded at 512. NULL with `e` set (line and
- * column) when it is not JSON. Free with json_free(); values live as long as the document. */
+/* Parses the whole text: nothing but white space may follow. Depth is bounded at 512. NULL with `e` set (line
+ * and column) when it is not JSON. Free with json_free(); values live as long as the document. */
 struct json_doc *json_parse(const char *text, size_t n, struct err *e);
 const struct json_value *json_root(const struct json_doc *doc);
 void json_free(struct json_doc *doc);
 
-/* Members of an object: NULL / the given default where v is NULL, no object, the member absent or of another type. */
+/* Members of an object: NULL / the given default where v is NULL, no object, the member absent or of another
+ * type. */
 const struct json_value *json_get(const struct json_value *v, const char *key);
 const char *json_get_str(const struct json_value *v, const char *key, const char *otherwise);
 double json_get_f64(const struct json_value *v, const char *key, double otherwise);

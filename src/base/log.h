@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Talk for the person at the terminal: stderr, one line a message, "wprof: " in front. Products go to stdout. */
+/* Talk for the person at the terminal: stderr, one line a message, "wprof: " in front. Products go to stdout.
+ */
 #ifndef WPROF_BASE_LOG_H
 #define WPROF_BASE_LOG_H
 

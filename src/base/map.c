@@ -132,7 +132,8 @@ void index_reserve(struct index *x, size_t n)
         index_resize(x, cap);
 }
 
-uint32_t index_find(const struct index *x, uint64_t hash, int (*equal)(const void *ctx, uint32_t id), const void *ctx)
+uint32_t index_find(const struct index *x, uint64_t hash, int (*equal)(const void *ctx, uint32_t id),
+                    const void *ctx)
 {
     uint32_t h = (uint32_t)hash;
 

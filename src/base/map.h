@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash tables. `map` goes from a 64-bit key to a 64-bit value. `index` finds an element of a table that the caller
- * keeps elsewhere (strings, frames, stacks): it stores only {hash, id} and asks the caller to compare.
+ * Hash tables. `map` goes from a 64-bit key to a 64-bit value. `index` finds an element of a table that the
+ * caller keeps elsewhere (strings, frames, stacks): it stores only {hash, id} and asks the caller to compare.
  */
 #ifndef WPROF_BASE_MAP_H
 #define WPROF_BASE_MAP_H
@@ -40,7 +40,8 @@ void index_release(struct index *x);
 void index_reserve(struct index *x, size_t n); /* room for n elements without growing again */
 
 /* An element that compares equal, or 0: equal(ctx, id) tells whether element `id` is the one looked for. */
-uint32_t index_find(const struct index *x, uint64_t hash, int (*equal)(const void *ctx, uint32_t id), const void *ctx);
+uint32_t index_find(const struct index *x, uint64_t hash, int (*equal)(const void *ctx, uint32_t id),
+                    const void *ctx);
 void index_add(struct index *x, uint64_t hash, uint32_t id); /* id != 0, not yet in */
 
 #endif

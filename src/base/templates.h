@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The contents of templates/NAME ("page.html"), followed by a NUL that *len (may be NULL) does not count. NULL where
- * there is no such file. */
+/* The contents of templates/NAME ("page.html"), followed by a NUL that *len (may be NULL) does not count.
+ * NULL where there is no such file. */
 const char *template_get(const char *name, size_t *len);
 
 #endif

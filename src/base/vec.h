@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growable array of any type: VEC(struct foo) v = {0}; *vec_push(&v) = foo; v.a[i], v.n; vec_release(&v). */
+/* A growable array of any type: VEC(struct foo) v = {0}; *vec_push(&v) = foo; v.a[i], v.n; vec_release(&v).
+ */
 #ifndef WPROF_BASE_VEC_H
 #define WPROF_BASE_VEC_H
 

@@ -37,7 +37,7 @@ printf '%s\n' $ours README.md | grep -v '^tests/lint/' | xargs grep -nIE "$promi
 
 # Only cmd/ prints products and exits: everything below returns.
 files src | grep '\.c$' | grep -vE '^src/(base/(mem|log)\.c|agent/)' |
-    xargs grep -nE '(^|[^_[:alnum:]])(exit|printf|puts|putchar|abort)\(' |
+    xargs grep -nE '(^|[^_.>[:alnum:]])(exit|printf|puts|putchar|abort)\(' |
     grep -vE '(sn|f|v|as)printf|^[^:]*:[0-9]*: *(/?\*|//)' | check "only cmd prints and exits"
 
 # Another version formats otherwise.

@@ -7,7 +7,7 @@ allowed() {
     case $1 in
     base) echo base ;;
     model) echo model base ;;
-    platform) echo platform model base ;;
+    platform) echo platform model base bpf ;;
     unwind) echo unwind platform model base bpf ;;
     collect | topo) echo "$1" unwind platform model base bpf ;;
     record) echo record collect topo unwind platform model base ;;
