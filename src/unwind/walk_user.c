@@ -10,10 +10,11 @@ static int walk_read(void *mem, __u64 addr, void *dst, __u32 size);
 
 #define SCAN_SLOTS  512
 #define SAVED_SLOTS 6   /* callee-saved registers that a function may have pushed below its return address */
-#define MAX_NEST    24  /* guesses on top of each other: musl's start-up has five frames without rows */
-#define MAX_TRIES   400 /* guesses in one walk; each costs a walk of up to the whole depth */
-#define ENOUGH      4 /* rows that fit one another: after so many, the copied stack's end is no reason for doubt \
-                       */
+#define MAX_NEST    128 /* guesses on top of each other: each frame of JIT code is one */
+#define MAX_WORK    50000 /* frames and slots that guessing may look at in one walk: some 5 ms */
+#define ENOUGH                                                                                               \
+    4 /* rows that fit one another: after so many, the copied stack's end is no reason for doubt             \
+       */
 #define NO_MODULE 0xffffffffu
 
 struct walker {
@@ -23,8 +24,8 @@ struct walker {
     struct walk_frame *frames;
     uint32_t max, n;
     uint32_t flags;
-    unsigned tries;
-    int used_bp; /* a rule since the last guess counted from rbp */
+    unsigned work; /* what is left of MAX_WORK */
+    int used_bp;   /* a rule since the last guess counted from rbp */
 };
 
 /* Where a walk stands. */
@@ -33,6 +34,15 @@ struct position {
     struct walk_map map;
     int top, mapped, guessed;
 };
+
+/* 0: this walk has guessed enough. */
+static int spend(struct walker *w)
+{
+    if (!w->work)
+        return 0;
+    w->work--;
+    return 1;
+}
 
 static int in_stack(const struct walk_stack *s, uint64_t addr, uint32_t size)
 {
@@ -109,6 +119,8 @@ static int counts_from_bp(const struct unw_row *row)
  * of 0. */
 static enum walk_status follow(struct walker *w, struct position *at, int *known_root)
 {
+    int guessing = at->guessed;
+
     *known_root = 0;
     for (;;) {
         struct unw_row row;
@@ -119,6 +131,8 @@ static enum walk_status follow(struct walker *w, struct position *at, int *known
             w->flags |= WALK_F_TRUNCATED;
             return WALK_FULL;
         }
+        if (guessing && !spend(w))
+            return WALK_STUCK;
         memset(&at->map, 0, sizeof(at->map));
         add_frame(w, at);
         if (!at->mapped)
@@ -173,9 +187,6 @@ static int try_guess(struct walker *w, struct position *at, unsigned nest, uint3
 {
     uint32_t n = w->n, flags = w->flags;
 
-    if (!w->tries)
-        return 0;
-    w->tries--;
     w->used_bp = 0;
     w->flags |= how;
     at->top = 0;
@@ -237,23 +248,37 @@ static int try_frame_pointer(struct walker *w, struct position *at, unsigned nes
     return 1;
 }
 
-/* No row tells how to go on from here. */
+/* Looks for the return address in stack slots [from, to). 1: found, and *st is where it led; 0: not. */
+static int scan(struct walker *w, struct position *at, unsigned from, unsigned to, unsigned nest,
+                enum walk_status *st)
+{
+    for (unsigned i = from; i < to && spend(w); i++) {
+        uint64_t slot = at->regs.sp + 8 * (uint64_t)i, v;
+
+        if (walk_read(w, slot, &v, 8))
+            return 0;
+        if (is_return_address(w, v) && try_slot(w, at, slot, v, nest, st))
+            return 1;
+    }
+    return 0;
+}
+
+/*
+ * No row tells how to go on from here. Code that only pushes registers has its return address in the first
+ * slots, and its rbp may be a caller's; code with locals mostly keeps a frame pointer, and what lies among
+ * its locals may be stale.
+ */
 static enum walk_status guess(struct walker *w, struct position *at, enum walk_status why, unsigned nest)
 {
-    uint64_t sp = at->regs.sp, v;
-    enum walk_status st;
+    unsigned near = at->map.frame_pointers ? 0 : WALK_JIT_SLOTS;
     uint32_t flags = w->flags;
+    enum walk_status st;
 
     if (nest == MAX_NEST)
         return why;
-    if (at->map.frame_pointers && try_frame_pointer(w, at, nest, &st))
+    if (scan(w, at, 0, near, nest, &st) || try_frame_pointer(w, at, nest, &st) ||
+        scan(w, at, near, SCAN_SLOTS, nest, &st))
         return st;
-    for (unsigned i = 0; i < SCAN_SLOTS && w->tries; i++) {
-        if (walk_read(w, sp + 8 * (uint64_t)i, &v, 8))
-            break;
-        if (is_return_address(w, v) && try_slot(w, at, sp + 8 * (uint64_t)i, v, nest, &st))
-            return st;
-    }
     w->flags = flags;
     return why;
 }
@@ -276,7 +301,7 @@ void walk_user(const struct walk_user_ops *ops, void *ctx, const struct walk_sta
                struct walk_result *res)
 {
     struct walker w = {
-        .ops = ops, .ctx = ctx, .stack = stack, .frames = frames, .max = max, .tries = MAX_TRIES};
+        .ops = ops, .ctx = ctx, .stack = stack, .frames = frames, .max = max, .work = MAX_WORK};
     struct position at = {.regs = *regs, .top = top};
 
     *res = (struct walk_result){.status = walk_on(&w, &at, 0)};
