@@ -86,14 +86,6 @@ static void push_native(struct stack_taker *k, uint32_t i)
         (struct raw_frame){.kind = FRAME_NATIVE, .exact = !k->frames[i].is_return, .addr = k->frames[i].ip};
 }
 
-static int is_trampoline(void *ctx, size_t native)
-{
-    struct stack_taker *k = ctx;
-    struct py_mem mem = pythons_memory(&k->pythons, k->process);
-
-    return py_trampoline_at(&mem, k->frames[native].ip);
-}
-
 /* Both walks' frames in one order. */
 static void push_merged(struct stack_taker *k, const struct wire_sample *s, const struct parts *parts,
                         int whole)
@@ -102,9 +94,7 @@ static void push_merged(struct stack_taker *k, const struct wire_sample *s, cons
     struct py_merge_how how = {.entry = (enum py_entry)target->layout.entry,
                                .native_whole = whole,
                                .python_whole = !(s->flags & (WIRE_PY_ERROR | WIRE_PY_FULL)),
-                               .tail_calls = target->tail_calls,
-                               .is_trampoline = is_trampoline,
-                               .ctx = k};
+                               .tail_calls = target->tail_calls};
     size_t n;
 
     for (uint32_t i = 0; i < k->n; i++) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/py_merge.h"
 
-#include <string.h>
-
 struct merge {
     struct py_slot *out;
     size_t n;
@@ -42,6 +40,18 @@ static size_t next_eval(const struct merge *m, size_t from)
     return from;
 }
 
+/*
+ * `python -X perf` makes one for each function and names it py::NAME: generated code that does nothing but
+ * call the eval loop, with 8 bytes on the stack besides its return address (CPython's
+ * Python/asm_trampoline.S). at: what called it.
+ */
+static int is_trampoline(const struct merge *m, size_t at)
+{
+    if (at >= m->n_native || !(m->native[at].flags & PY_NATIVE_JIT))
+        return 0;
+    return at + 1 == m->n_native || m->native[at + 1].sp - m->native[at].sp == 16;
+}
+
 /* Python frames [first, last] instead of native frame `at`. */
 static void replace(struct merge *m, size_t at, size_t first, size_t last)
 {
@@ -54,9 +64,7 @@ static void replace(struct merge *m, size_t at, size_t first, size_t last)
     for (size_t i = first; i <= last; i++)
         put(m, 1, i);
     m->next = at + 1;
-    /* -X perf: py::NAME, generated code that does nothing but call the eval loop. */
-    if (m->next < m->n_native && (m->native[m->next].flags & PY_NATIVE_JIT) &&
-        (!m->how->is_trampoline || m->how->is_trampoline(m->how->ctx, m->next))) {
+    if (is_trampoline(m, m->next)) {
         m->next++;
         m->stats->trampolines++;
     }
@@ -137,15 +145,4 @@ size_t py_merge(struct py_slot *out, const struct py_native *native, size_t n_na
         place_by_address(&m, python, n_python);
     put_natives(&m, n_native);
     return m.n;
-}
-
-int py_trampoline_at(const struct py_mem *mem, uint64_t ip)
-{
-    static const uint8_t with_sub[] = {0x48, 0x83, 0xc4, 0x08, 0xc3}; /* add $8,%rsp; ret */
-    static const uint8_t with_rbp[] = {0x5d, 0xc3};                   /* pop %rbp; ret */
-    uint8_t code[7];
-
-    if (py_mem_read(mem, ip - 2, code, sizeof(code)) || code[0] != 0xff || (code[1] & 0xf8) != 0xd0)
-        return 0;
-    return !memcmp(code + 2, with_sub, sizeof(with_sub)) || !memcmp(code + 2, with_rbp, sizeof(with_rbp));
 }

@@ -12,11 +12,10 @@
 #include <stdint.h>
 
 #include "bpf/py.h"
-#include "unwind/py_mem.h"
 
 enum {
     PY_NATIVE_EVAL = 1, /* in the eval loop (py_target_is_eval); to 3.9 this is what places frames */
-    PY_NATIVE_JIT = 2,  /* in no file: a trampoline of `python -X perf`, if it called the eval loop */
+    PY_NATIVE_JIT = 2,  /* in no file: may be a trampoline of `python -X perf` */
 };
 
 struct py_native {
@@ -29,10 +28,6 @@ struct py_merge_how {
     int native_whole;    /* the native walk reached the thread's start */
     int python_whole;    /* the Python walk ended PY_DONE */
     int tail_calls;      /* py_target.tail_calls */
-    /* Asked of a PY_NATIVE_JIT frame right outside of an eval loop, see py_trampoline_at(). NULL: it is one.
-     */
-    int (*is_trampoline)(void *ctx, size_t native);
-    void *ctx;
 };
 
 struct py_slot {
@@ -55,12 +50,5 @@ struct py_merge_stats {
 size_t py_merge(struct py_slot *out, const struct py_native *native, size_t n_native,
                 const struct py_frame *python, size_t n_python, const struct py_merge_how *how,
                 struct py_merge_stats *stats);
-
-/*
- * Is the code around return address ip the trampoline that `python -X perf` makes for each function
- * (CPython's Python/asm_trampoline.S: an indirect call, then nothing but the way out)? 0 also when it can't
- * be read.
- */
-int py_trampoline_at(const struct py_mem *mem, uint64_t ip);
 
 #endif

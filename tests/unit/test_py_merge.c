@@ -130,24 +130,29 @@ static void test_tail_calling_opcodes(void **state)
     assert_string_equal(merged(&s), "xYm");
 }
 
-static int never(void *ctx, size_t native)
-{
-    *(size_t *)ctx = native;
-    return 0;
-}
-
 static void test_trampolines(void **state)
 {
-    struct scene s = {"lEJfEJJm", "XY", {0x1110, 0x1410}, shim};
-    size_t asked = 0;
+    /* x <- eval <- trampoline <- f <- eval <- trampoline <- other generated code */
+    struct py_native native[] = {
+        {0x1000, PY_NATIVE_EVAL}, {0x1100, PY_NATIVE_JIT}, {0x1110, 0}, {0x1200, PY_NATIVE_EVAL},
+        {0x1300, PY_NATIVE_JIT},  {0x1310, PY_NATIVE_JIT}, {0x1340, 0}};
+    struct py_frame python[] = {{.flags = PY_FRAME_ENTRY, .addr = 0x1010},
+                                {.flags = PY_FRAME_ENTRY, .addr = 0x1210}};
+    struct py_slot out[9];
 
     (void)state;
-    assert_string_equal(merged(&s), "lXfYJm"); /* generated code further out stays */
+    stats = (struct py_merge_stats){0};
+    assert_int_equal(py_merge(out, native, 7, python, 2, &shim, &stats), 5);
     assert_int_equal(stats.trampolines, 2);
-    s.how.is_trampoline = never;
-    s.how.ctx = &asked;
-    assert_string_equal(merged(&s), "lXJfYJJm");
-    assert_int_equal(asked, 5);
+    assert_true(out[0].python && out[2].python && !out[3].python);
+    assert_int_equal(out[1].index, 2);
+    assert_int_equal(out[3].index, 5);
+    /* A larger frame: somebody else's generated code called the eval loop. */
+    native[2].sp = 0x1120;
+    stats = (struct py_merge_stats){0};
+    assert_int_equal(py_merge(out, native, 7, python, 2, &shim, &stats), 6);
+    assert_int_equal(stats.trampolines, 1);
+    assert_int_equal(out[1].index, 1);
 }
 
 static void test_signal_stack(void **state)
@@ -187,37 +192,6 @@ static void test_one_loop_a_frame(void **state)
     assert_int_equal(stats.unplaced, 3);
 }
 
-struct code {
-    uint8_t bytes[9];
-};
-
-static int code_read(void *ctx, uint64_t addr, void *dst, size_t n)
-{
-    const struct code *c = ctx;
-
-    if (addr < 0x1000 || addr + n > 0x1000 + sizeof(c->bytes))
-        return -1;
-    memcpy(dst, c->bytes + (addr - 0x1000), n);
-    return 0;
-}
-
-static void test_trampoline_code(void **state)
-{
-    struct code old = {{0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3, 0x90, 0x90}};
-    struct code framed = {{0xff, 0xd1, 0x5d, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90}};
-    struct code other = {{0xff, 0xd1, 0x48, 0x89, 0xc3, 0x08, 0xc3, 0x90, 0x90}};
-    struct py_mem mem = {code_read, &old};
-
-    (void)state;
-    assert_int_equal(py_trampoline_at(&mem, 0x1002), 1);
-    assert_int_equal(py_trampoline_at(&mem, 0x1004), 0);
-    assert_int_equal(py_trampoline_at(&mem, 0x8000), 0);
-    mem.ctx = &framed;
-    assert_int_equal(py_trampoline_at(&mem, 0x1002), 1);
-    mem.ctx = &other;
-    assert_int_equal(py_trampoline_at(&mem, 0x1002), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,7 +205,6 @@ int main(void)
         cmocka_unit_test(test_trampolines),
         cmocka_unit_test(test_signal_stack),
         cmocka_unit_test(test_one_loop_a_frame),
-        cmocka_unit_test(test_trampoline_code),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
