@@ -61,6 +61,12 @@ int io_read_file(int dirfd, const char *path, struct buf *out, struct err *e)
 
 int io_replace_file(int dirfd, const char *path, const void *p, size_t n, struct err *e)
 {
+    return io_replace_file_owned(dirfd, path, p, n, (uid_t)-1, (gid_t)-1, e);
+}
+
+int io_replace_file_owned(int dirfd, const char *path, const void *p, size_t n, uid_t uid, gid_t gid,
+                          struct err *e)
+{
     char *tmp = mem_printf("%s.tmp", path);
     int fd, rc = -1;
 
@@ -71,6 +77,8 @@ int io_replace_file(int dirfd, const char *path, const void *p, size_t n, struct
         goto out;
     }
     rc = io_write_all(fd, p, n, e);
+    if (!rc && fchown(fd, uid, gid))
+        rc = err_sys(e, errno, "chown to %u:%u", (unsigned)uid, (unsigned)gid);
     if (close(fd) && !rc)
         rc = err_sys(e, errno, "close");
     if (!rc && renameat(dirfd, tmp, dirfd, path))

@@ -170,12 +170,8 @@ uint64_t session_bytes(const struct session_writer *w)
 
 static int replace(struct session_writer *w, const char *path, const void *p, size_t n, struct err *e)
 {
-    if (io_replace_file(w->dirfd, path, p, n, e))
+    if (io_replace_file_owned(w->dirfd, path, p, n, w->uid, w->gid, e))
         return err_wrap(e, "%s", w->path);
-    if (w->uid == (uid_t)-1 && w->gid == (gid_t)-1)
-        return 0;
-    if (fchownat(w->dirfd, path, w->uid, w->gid, AT_SYMLINK_NOFOLLOW))
-        return err_sys(e, errno, "%s/%s: chown", w->path, path);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "record/targets.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -98,6 +99,19 @@ static int handle_signals(struct recorder *r)
 
 /* ---- getting ready ---- */
 
+/* With stderr closed, the log's file would get its number and what we say would end up in there. CLOEXEC: for
+ * the command it stays closed. */
+static void occupy_standard_fds(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 static int prepare_command(struct recorder *r, struct err *e)
 {
     struct spawn_how how = {r->o->argv, &r->who, &r->signals.before};
@@ -143,6 +157,7 @@ static int prepare(struct recorder *r, struct err *e)
     r->ctx.whole_machine = r->o->whole_machine;
     r->ctx.launched = r->o->argv != NULL;
     r->ctx.now = now;
+    occupy_standard_fds();
     if (collectors_choose(&r->collectors, r->o->collectors, r->o->ncollectors, r->o->collect, r->o->without,
                           e) ||
         identity_of_caller(&r->who, e) || signals_take(&r->signals, e))

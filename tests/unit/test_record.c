@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The recorder from the gate to the sealed session, with collectors that invent their samples. Each recording
  * runs in a process of its own, as it does in earnest. */
+#include "base/io.h"
 #include "model/session.h"
 #include "record/collectors.h"
 #include "record/recorder.h"
@@ -124,6 +125,22 @@ static int fake_poll_grows(struct collector *c, struct err *e)
     return fake_poll(c, e);
 }
 
+/* More than sealing holds in memory. */
+static int fake_poll_floods(struct collector *c, struct err *e)
+{
+    struct event ev = {
+        .ts = c->ctx->now(), .value = 1, .task = c->task, .stack = c->stack, .kind = EVENT_SAMPLE};
+
+    if (c->polls > 1200000)
+        return 0;
+    for (int i = 0; i < 400000; i++, ev.ts++) {
+        ev.flags = i % 4 ? EVENT_ROOT : 0;
+        *vec_push(&c->ctx->store->events) = ev;
+    }
+    c->polls += 400000;
+    return 0;
+}
+
 static int fake_stop(struct collector *c, struct err *e)
 {
     return 0;
@@ -166,6 +183,7 @@ FAKE(no_open, "no-open", fake_cannot_open, fake_start, fake_fd, fake_poll)
 FAKE(no_start, "no-start", fake_open, fake_cannot_start, fake_fd, fake_poll)
 FAKE(failing, "failing", fake_open, fake_start, fake_fd, fake_poll_fails)
 FAKE(growing, "growing", fake_open, fake_start, fake_fd, fake_poll_grows)
+FAKE(flooding, "flooding", fake_open, fake_start, fake_fd, fake_poll_floods)
 
 /* ---- running ---- */
 
@@ -513,6 +531,54 @@ static void test_derived_sees_all(void **state)
     session_release(&s);
 }
 
+static void test_many_events(void **state)
+{
+    const char *path = in_dir("many");
+    struct recorder_opts o = {
+        .dir = path, .argv = ARGS("sleep", "0.5"), .hooks = {.derive = count_derived}, WITH(&flooding)};
+    struct session s;
+    char text[64] = "", *meta;
+    struct buf b = {0};
+    int fd;
+
+    assert_int_equal(go(&o), 0);
+    open_session(&s, path);
+    assert_int_equal(s.store.events.n, 1600000);
+    session_release(&s);
+    fd = open(in_dir("many/folded.txt"), O_RDONLY);
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
+    close(fd);
+    assert_string_equal(text, "1600000\n");
+    assert_int_equal(io_read_file(AT_FDCWD, in_dir("many/meta.json"), &b, NULL), 0);
+    meta = strstr(buf_str(&b), "\"unwound_share\"");
+    assert_non_null(meta);
+    assert_int_equal(strncmp(meta, "\"unwound_share\": 0.75,", 22), 0);
+    buf_release(&b);
+}
+
+static void test_tally(void **state)
+{
+    struct store s = {0};
+    struct tally t = {0};
+
+    for (uint32_t i = 0; i < 100; i++)
+        *vec_push(&s.events) = (struct event){
+            .ts = i, .value = 1 + i % 2, .dur = 10, .task = 1 + i % 2, .stack = 5, .kind = EVENT_SAMPLE};
+    tally_add(&t, &s, 0);
+    tally_add(&t, &s, 50); /* the second half again */
+    assert_int_equal(t.samples, 150);
+    assert_int_equal(t.events.n, 2);
+    assert_int_equal(t.events.a[0].value, 75);
+    assert_int_equal(t.events.a[1].value, 150);
+    assert_int_equal(t.events.a[1].dur, 750);
+    vec_clear(&s.events);
+    tally_swap(&t, &s);
+    assert_int_equal(s.events.n, 2);
+    assert_int_equal(t.events.n, 0);
+    tally_release(&t);
+    store_release(&s);
+}
+
 static void test_heaviest(void **state)
 {
     struct profile p = {0};
@@ -570,6 +636,8 @@ int main(void)
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_killed_recorder),
         cmocka_unit_test(test_derived_sees_all),
+        cmocka_unit_test(test_many_events),
+        cmocka_unit_test(test_tally),
         cmocka_unit_test(test_heaviest),
     };
 
