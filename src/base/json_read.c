@@ -213,7 +213,7 @@ static int parse_number(struct parser *ps, struct json_value *v)
     if (whole) {
         errno = 0;
         v->integer = strtoll(ps->scratch.data, NULL, 10);
-        v->is_integer = !errno;
+        v->is_integer = !errno && (v->integer || *from != '-'); /* -0 is a double's */
     }
     v->number = v->is_integer ? (double)v->integer : strtod(ps->scratch.data, NULL);
     if (!isfinite(v->number))

@@ -161,7 +161,7 @@ void json_f64(struct json_writer *w, const char *key, double v)
         if (strtod(text, NULL) == v)
             break;
     }
-    buf_addstr(w->out, text);
+    buf_addstr(w->out, v == 0 && signbit(v) ? "-0.0" : text); /* "-0" would read as the integer */
 }
 
 void json_bool(struct json_writer *w, const char *key, int v)
