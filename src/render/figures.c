@@ -69,6 +69,7 @@ static void set_count(struct figure *x, uint64_t n, uint64_t whole)
 {
     char count[32], share[32];
 
+    x->measured = 1;
     units_count(count, sizeof(count), n);
     if (whole && n)
         snprintf(x->value, sizeof(x->value), "%s (%s)", count,
@@ -82,6 +83,7 @@ static void set_share(struct figure *x, double share)
     /* Two decimals near the ends: 99.97 % and 100 % are not the same news. */
     if (isnan(share))
         return;
+    x->measured = 1;
     if ((share > 0.99 && share < 1) || (share > 0 && share < 0.1))
         snprintf(x->value, sizeof(x->value), "%.2f %%", share * 100);
     else
@@ -151,7 +153,7 @@ static void add_python(struct figures *f, const struct quality *q)
 
     if (!q->python)
         return;
-    x = add(f, "Python", "samples of threads that run Python with at least one Python frame");
+    x = add(f, "with Python", "samples of threads that run Python with at least one Python frame");
     set_share(x, q->python_share);
     if (q->python_share < MIN_PYTHON_SHARE) {
         x->bad = 1;

@@ -12,7 +12,8 @@ struct figure {
     const char *label; /* "lost" */
     char value[64];    /* "12 (0.1 %)"; "not measured" */
     const char *help;  /* a sentence on what it means */
-    int bad;           /* worse than it should be: there is a warning on it */
+    uint8_t measured;
+    uint8_t bad; /* worse than it should be: there is a warning on it */
 };
 
 struct figures {

@@ -34,19 +34,33 @@ void html_facts(struct buf *out, const struct figures *f)
     buf_addstr(out, "</details>\n");
 }
 
+static void add_figure(struct buf *out, const struct figure *x)
+{
+    buf_addf(out, "<span%s title=\"", x->bad ? " class=\"bad\"" : "");
+    markup_text(out, x->help);
+    buf_addstr(out, "\">");
+    markup_text(out, x->label);
+    buf_addstr(out, " <b>");
+    markup_text(out, x->value);
+    buf_addstr(out, "</b></span>\n");
+}
+
+/* What was not measured comes last, together. */
 void html_quality(struct buf *out, const struct figures *f)
 {
-    for (size_t i = 0; i < f->quality.n; i++) {
-        const struct figure *x = &f->quality.a[i];
+    size_t absent = 0;
 
-        buf_addf(out, "<span%s title=\"", x->bad ? " class=\"bad\"" : "");
-        markup_text(out, x->help);
-        buf_addstr(out, "\">");
-        markup_text(out, x->label);
-        buf_addstr(out, " <b>");
-        markup_text(out, x->value);
-        buf_addstr(out, "</b></span>\n");
+    for (size_t i = 0; i < f->quality.n; i++)
+        if (f->quality.a[i].measured)
+            add_figure(out, &f->quality.a[i]);
+    for (size_t i = 0; i < f->quality.n; i++) {
+        if (f->quality.a[i].measured)
+            continue;
+        buf_addstr(out, absent++ ? ", " : "<span>not measured: ");
+        markup_text(out, f->quality.a[i].label);
     }
+    if (absent)
+        buf_addstr(out, "</span>\n");
 }
 
 void html_warnings(struct buf *out, const struct figures *f)

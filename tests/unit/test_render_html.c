@@ -85,7 +85,7 @@ static void bad_quality_is_said(void **state)
     make_page(&x, "bad", &out);
     assert_non_null(strstr(out.data, "of the samples were lost"));
     assert_non_null(strstr(out.data, "61.0 % of the stacks reach"));
-    assert_non_null(strstr(out.data, "cost <b>not measured"));
+    assert_non_null(strstr(out.data, "not measured: cost"));
     buf_release(&out);
     fixture_close(&x);
 }
@@ -152,8 +152,9 @@ static void long_names_are_bounded(void **state)
     fixture_close(&x);
 }
 
-/* A million different stacks, heavy-tailed; made only for the browser, since it takes seconds. */
-static void a_million_stacks(void **state)
+/* Millions of frames, heavy-tailed: more than a page holds. Made only for the browser, since it takes
+ * seconds. */
+static void too_many_stacks(void **state)
 {
     struct fixture x;
     struct buf out = {0};
@@ -163,7 +164,7 @@ static void a_million_stacks(void **state)
     if (!getenv("WPROF_PAGES"))
         skip();
     fixture_open(&x);
-    for (unsigned i = 0; i < 1000000; i++) {
+    for (unsigned i = 0; i < 300000; i++) {
         size_t n = (size_t)sprintf(stack, "t:python3;p:main");
 
         r = hash_u64(r + i);
@@ -173,7 +174,7 @@ static void a_million_stacks(void **state)
                 (unsigned)(hash_u64(r >> (d < 20 ? 62 - 2 * (d % 20) : 0)) % (d < 20 ? 5 : 5000)));
         fake_stack(&x.fake, stack, 1 + (r % 1000 == 0) * 200);
     }
-    make_page(&x, "million", &out);
+    make_page(&x, "many", &out);
     buf_release(&out);
     fixture_close(&x);
 }
@@ -273,7 +274,7 @@ int main(void)
         cmocka_unit_test(one_sample),
         cmocka_unit_test(deep_recursion),
         cmocka_unit_test(long_names_are_bounded),
-        cmocka_unit_test(a_million_stacks),
+        cmocka_unit_test(too_many_stacks),
         cmocka_unit_test(base64_is_padded),
         cmocka_unit_test(functions_count_recursion_once),
         cmocka_unit_test(slices_keep_every_sample),

@@ -1,0 +1,58 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The HTML page in a headless Chromium. One browser does all the checks of page_test.py; the tests here read what came
+# of them.
+
+setup_file() {
+    export PAGES=$BATS_FILE_TMPDIR RESULTS=$BATS_FILE_TMPDIR/results MISSING=
+    local root=$BATS_TEST_DIRNAME/../.. browser
+    : "${BUILD:=$root/build}"
+    command -v python3 >/dev/null || MISSING=python3
+    for browser in chromium chromium-browser google-chrome google-chrome-stable ""; do
+        [ -z "$browser" ] || ! command -v "$browser" >/dev/null || break
+    done
+    [ -n "$browser" ] || MISSING=chromium
+    export MISSING
+    [ -z "$MISSING" ] || return 0
+    BUILD=$(cd "$BUILD" && pwd)
+    (cd "$root" && WPROF_PAGES=$PAGES "$BUILD/tests/unit/test_render_html" >"$PAGES/log" 2>&1) || { cat "$PAGES/log"; return 1; }
+    timeout 300 python3 "$BATS_TEST_DIRNAME/page_test.py" "$PAGES" "$RESULTS"
+}
+
+# expect CHECK: it ran, and was found to hold.
+expect() {
+    [ -z "$MISSING" ] || skip "needs $MISSING"
+    grep -E "^[a-zA-Z]+ $1(:|\$)" "$RESULTS" || { echo "$1 did not run"; return 1; }
+    grep -qx "ok $1" "$RESULTS"
+}
+
+@test "page: no message in the console, no request" { expect no_console_message_and_no_request; }
+@test "page: the quality figures are in view" { expect quality_is_in_view; }
+@test "page: warnings are in view" { expect warnings_are_in_view; }
+@test "page: a click zooms, the path leads back" { expect click_zooms_and_path_leads_back; }
+@test "page: search says the matched share" { expect search_says_the_share; }
+@test "page: capitals make the search case-sensitive" { expect search_takes_case_from_the_pattern; }
+@test "page: a bad regular expression is said" { expect bad_expression_is_said; }
+@test "page: Enter goes from match to match" { expect enter_goes_from_match_to_match; }
+@test "page: a range of time makes a graph of its own" { expect range_recomputes_the_graph; }
+@test "page: a hidden function gives its time to its callers" { expect hidden_function_gives_its_time_to_callers; }
+@test "page: kinds can be taken out" { expect kinds_can_be_taken_out; }
+@test "page: the focus shows one thread" { expect focus_shows_one_thread; }
+@test "page: the keyboard" { expect keyboard; }
+@test "page: reset undoes everything" { expect reset_undoes_everything; }
+@test "page: the tooltip" { expect tooltip_has_the_whole_story; }
+@test "page: functions sort and filter" { expect functions_sort_and_filter; }
+@test "page: hostile names stay text" { expect hostile_names_stay_text; }
+@test "page: dark follows the system and the button" { expect dark_follows_the_system_and_the_button; }
+@test "page: an empty profile says so" { expect empty_profile_says_so; }
+@test "page: one sample is a graph" { expect one_sample_is_a_graph; }
+@test "page: recursion 2000 deep scrolls" { expect deep_recursion_scrolls; }
+@test "page: pruned weight is shown" { expect pruned_weight_is_shown; }
+@test "page: more stacks than fit are usable" { expect many_stacks_are_usable; }
+@test "page: without scripts there are words" { expect without_scripts_there_are_words; }
+
+@test "page: every check has a test here" {
+    [ -z "$MISSING" ] || skip "needs $MISSING"
+    diff <(sed -n 's/.*{ expect \([a-z_]*\); }$/\1/p' "$BATS_TEST_FILENAME" | sort) \
+        <(sed -nE 's/^(ok|FAIL) ([a-z_]+).*/\2/p' "$RESULTS" | sort)
+}

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTML page in a real browser: page_test.py PAGES RESULTS
+
+PAGES is a folder of pages made by the unit test test_render_html (WPROF_PAGES). RESULTS gets a line for each check,
+"ok NAME" or "FAIL NAME: why"; page.bats has a test for each of them.
+"""
+
+import pathlib
+import sys
+import traceback
+
+from cdp import Browser
+
+CHECKS = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+class Page:
+    """A browser with helpers to look at the page from outside, by what a person sees and does."""
+
+    def __init__(self, pages):
+        self.pages = pages
+        self.browser = Browser()
+
+    def open(self, name):
+        self.browser.open(self.pages / f"{name}.html")
+        self.browser.settle()
+
+    def text(self, selector):
+        return self.browser.eval(f"document.querySelector({selector!r}).textContent")
+
+    def visible(self, selector):
+        return self.browser.eval(f"document.querySelector({selector!r}).checkVisibility()")
+
+    def path(self):
+        """What the path to the zoomed frame says."""
+        return self.text("#path")
+
+    def box(self, name):
+        """The middle of the first box with this name, in the window. Boxes are painted, not elements: this asks the
+        pane where it put them."""
+        found = self.browser.eval(f"""(() => {{
+            const p = wprof.pane, l = p.layout, f = p.model.profile.frames, r = p.painter.canvas.getBoundingClientRect();
+            const i = l.node.findIndex(n => n >= 0 && f.func[p.model.tree.frame[n]] === {name!r});
+            return i < 0 ? null : [r.left + l.x[i] + l.w[i] / 2, r.top + p.top(p.rowOf(i)) + 9, l.w[i]];
+        }})()""")
+        assert found, f"no box '{name}' is laid out"
+        return found
+
+    def has_box(self, name):
+        try:
+            return bool(self.box(name))
+        except AssertionError:
+            return False
+
+    def click(self, name, button="left"):
+        x, y, _ = self.box(name)
+        self.browser.click(x, y, button)
+
+    def click_element(self, selector):
+        x, y = self.browser.eval(f"""(() => {{
+            const r = document.querySelector({selector!r}).getBoundingClientRect();
+            return [r.left + r.width / 2, r.top + r.height / 2];
+        }})()""")
+        self.browser.click(x, y)
+
+    def search(self, text):
+        self.browser.key("/")
+        self.browser.eval("document.activeElement.select()")
+        self.browser.type(text)
+
+    def pixel(self, x, y):
+        """The colour of the canvas there, #rrggbb."""
+        return self.browser.eval(f"""(() => {{
+            const c = wprof.pane.painter.canvas, r = c.getBoundingClientRect();
+            const d = c.getContext("2d").getImageData({x} - r.left, {y} - r.top, 1, 1).data;
+            return "#" + [...d.slice(0, 3)].map(v => v.toString(16).padStart(2, "0")).join("");
+        }})()""")
+
+    def quiet(self):
+        assert not self.browser.console, self.browser.console
+
+
+def near(got, want, slack=2):
+    assert abs(got - want) <= slack, f"{got} is not about {want}"
+
+
+@check
+def no_console_message_and_no_request(p):
+    for name in ("train", "hostile", "bad", "empty", "one", "deep", "names"):
+        p.open(name)
+        p.quiet()
+        others = [url for url in p.browser.requests if not url.startswith("file:") or not url.endswith(name + ".html")]
+        assert not others, others
+
+
+@check
+def quality_is_in_view(p):
+    p.open("train")
+    assert p.visible(".quality")
+    for part in ("expected 1,981", "taken 1,979", "lost 0", "unwound 99.90 %", "cost 0.61 %"):
+        assert part in p.text(".quality"), part
+
+
+@check
+def warnings_are_in_view(p):
+    p.open("bad")
+    assert p.visible(".warnings li")
+    assert "lost" in p.text(".warnings")
+
+
+@check
+def click_zooms_and_path_leads_back(p):
+    p.open("train")
+    p.click("Conv2d.forward")
+    near(p.box("Conv2d.forward")[2], p.browser.eval("wprof.pane.scroller.clientWidth"))
+    assert "Conv2d.forward" in p.path() and "%" in p.path()
+    assert not p.has_box("SGD.step")
+    p.click_element("#path button")
+    assert p.has_box("SGD.step")
+
+
+@check
+def search_says_the_share(p):
+    p.open("train")
+    p.search("slow_transform")
+    assert p.text("#search-result") == "22.2 % matched, 1 function", p.text("#search-result")
+    x, y, _ = p.box("slow_transform")
+    match = p.browser.eval("getComputedStyle(document.documentElement).getPropertyValue('--match').trim()")
+    assert p.pixel(x, y - 7) == match, p.pixel(x, y - 7)
+    p.search("^(conv|sgd)")
+    assert "3 functions" not in p.text("#search-result")
+    p.search("file:train")
+    assert p.text("#search-result").startswith("100 % matched")
+    p.quiet()
+
+
+@check
+def search_takes_case_from_the_pattern(p):
+    p.open("train")
+    p.search("sgd")
+    assert "15.4 % matched" in p.text("#search-result"), p.text("#search-result")
+    p.search("Sgd")
+    assert "0 % matched" in p.text("#search-result"), p.text("#search-result")
+
+
+@check
+def bad_expression_is_said(p):
+    p.open("train")
+    p.search("(")
+    assert "not a regular expression" in p.text("#search-result")
+    p.quiet()
+
+
+@check
+def enter_goes_from_match_to_match(p):
+    p.open("train")
+    p.search("^train$")
+    p.browser.key("Enter")
+    assert "train" in p.text("#status b")
+
+
+@check
+def range_recomputes_the_graph(p):
+    p.open("train")
+    assert p.has_box("slow_transform")
+    left, top, width = p.browser.eval("""(() => {
+        const r = document.querySelector("#range canvas").getBoundingClientRect();
+        return [r.left, r.top, r.width]; })()""")
+    # The worker is busy in the first half only.
+    p.browser.drag(left + width * 0.6, left + width * 0.9, top + 20)
+    assert not p.has_box("slow_transform")
+    assert p.has_box("Conv2d.forward")
+    near(p.browser.eval("wprof.model.sum"), 300, 5)
+    assert "s (" in p.text(".range-label"), p.text(".range-label")
+    p.click_element("#range button")
+    assert p.has_box("slow_transform")
+    assert p.browser.eval("wprof.model.sum") == 1500
+
+
+@check
+def hidden_function_gives_its_time_to_callers(p):
+    p.open("train")
+    p.click("slow_transform", "right")
+    p.click_element("#box-menu button:nth-child(2)")
+    assert not p.has_box("slow_transform")
+    assert p.has_box("float_mul")
+    assert p.browser.eval("wprof.model.sum") == 1500
+    assert "slow_transform" in p.text("#hidden")
+    p.click_element("#hidden button")
+    assert p.has_box("slow_transform")
+
+
+@check
+def kinds_can_be_taken_out(p):
+    p.open("train")
+    p.click_element("#kinds [data-kind=python]")
+    assert not p.has_box("train")
+    assert p.has_box("at::conv2d")
+    assert p.browser.eval("wprof.model.sum") == 1500
+    p.click_element("#kinds [data-kind=python]")
+    assert p.has_box("train")
+
+
+@check
+def focus_shows_one_thread(p):
+    p.open("train")
+    p.browser.eval("""(() => {
+        const s = document.querySelector("#focus");
+        s.value = [...s.options].find(o => o.textContent.includes("pt_data_worker")).value;
+        s.dispatchEvent(new Event("change")); })()""")
+    p.browser.settle()
+    assert p.browser.eval("wprof.model.sum") == 500
+    assert not p.has_box("train")
+    assert p.has_box("slow_transform")
+
+
+@check
+def keyboard(p):
+    p.open("train")
+    p.browser.key("i")
+    assert "icicle" in p.text("#icicle")
+    top = p.box("all")[1]
+    assert p.box("python3")[1] > top
+    p.browser.key("i")
+    assert p.box("python3")[1] < p.box("all")[1]
+    p.browser.key("ArrowUp")
+    p.browser.key("ArrowUp")
+    assert p.text("#status b") == "python3", p.text("#status")
+    p.browser.key("ArrowUp")
+    p.browser.key("ArrowRight")
+    assert p.text("#status b") == "pt_data_worker", p.text("#status")
+    p.browser.key("+")
+    assert "pt_data_worker" in p.path()
+    p.browser.key("-")
+    assert "pt_data_worker" not in p.path()
+    p.browser.key("?")
+    assert p.browser.eval("document.querySelector('#help').open")
+    p.browser.key("Escape")
+    assert not p.browser.eval("document.querySelector('#help').open")
+    p.search("slow")
+    p.browser.key("Escape")
+    assert p.browser.eval("document.querySelector('#search').value") == ""
+    p.quiet()
+
+
+@check
+def reset_undoes_everything(p):
+    p.open("train")
+    p.search("slow")
+    p.browser.eval("document.activeElement.blur()")
+    p.click_element("#kinds [data-kind=kernel]")
+    p.click("train")
+    p.browser.key("h")
+    p.browser.key("r")
+    assert p.has_box("schedule") and p.has_box("train")
+    assert p.path().startswith("all") and "train" not in p.path()
+    assert p.text("#hidden") == "" and p.text("#search-result") == ""
+
+
+@check
+def tooltip_has_the_whole_story(p):
+    p.open("train")
+    x, y, _ = p.box("Conv2d.forward")
+    p.browser.mouse("mouseMoved", x, y)
+    p.browser.settle()
+    assert p.visible("#tooltip")
+    for part in ("Conv2d.forward", "Python", "/srv/app/train.py:12", "20.5 %"):
+        assert part in p.text("#tooltip"), p.text("#tooltip")
+
+
+@check
+def functions_sort_and_filter(p):
+    p.open("train")
+    p.browser.key("l")
+    assert p.visible("#pane-table tbody tr")
+    first = "#pane-table tbody tr:first-child"
+    assert "[jit]" in p.text(first), p.text(first)
+    p.click_element("#pane-table th[data-key=total] button")
+    assert "python3" in p.text(first) and "100 %" in p.text(first), p.text(first)
+    p.click_element("#pane-table th[data-key=func] button")
+    assert "<module>" in p.text(first), p.text(first)
+    p.click_element("#pane-table input")
+    p.browser.type("^slow")
+    assert p.browser.eval("document.querySelectorAll('#pane-table tbody tr').length") == 1
+    p.click_element(first)
+    assert p.visible("#pane-flame") and "22.2 % matched" in p.text("#search-result")
+
+
+@check
+def hostile_names_stay_text(p):
+    p.open("hostile")
+    p.browser.key("l")
+    p.browser.key("f")
+    p.click("</script><img src=x onerror=alert(1)>")
+    p.search("img")
+    assert p.browser.eval("document.querySelectorAll('img, body script ~ script ~ script ~ script').length") == 0
+    assert "</script><img src=x onerror=alert(1)>" in p.text("h1")
+    assert "</script><img src=x onerror=alert(1)>" in p.path()
+    assert p.has_box("line\u240abreak")
+    p.quiet()
+
+
+@check
+def dark_follows_the_system_and_the_button(p):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    p.open("train")
+    light = p.browser.eval(ground)
+    p.browser.dark(True)
+    p.open("train")
+    assert p.browser.eval(ground) != light
+    x, y, _ = p.box("all")
+    dark_box = p.pixel(x, y - 7)
+    p.browser.key("t")
+    assert p.browser.eval(ground) == light
+    assert p.pixel(x, y - 7) != dark_box
+    p.browser.eval("localStorage.clear()")
+    p.browser.dark(False)
+
+
+@check
+def empty_profile_says_so(p):
+    p.open("empty")
+    assert p.visible(".nothing")
+    assert not p.visible(".flame-scroll")
+
+
+@check
+def one_sample_is_a_graph(p):
+    p.open("one")
+    assert p.has_box("_start")
+    assert "1 sample" in p.path() and "1 samples" not in p.path(), p.path()
+
+
+@check
+def deep_recursion_scrolls(p):
+    p.open("deep")
+    assert p.browser.eval("wprof.pane.layout.rows") == 2002
+    p.browser.key("i")
+    p.browser.eval("wprof.pane.scroller.scrollTop = 1e9")
+    p.browser.settle()
+    x, y = p.browser.eval("""(() => {
+        const r = wprof.pane.scroller.getBoundingClientRect(); return [r.left + 400, r.bottom - 20]; })()""")
+    assert p.pixel(x, y) in p.browser.eval("wprof.pane.painter.fills"), p.pixel(x, y)
+    p.browser.click(x, y)
+    assert "recurse" in p.path()
+    p.quiet()
+
+
+@check
+def pruned_weight_is_shown(p):
+    p.open("names")
+    assert p.visible("#pruned")
+    assert p.has_box("[pruned]")
+    p.search("vector")
+    assert p.text("#search-result").startswith("\u2265 "), p.text("#search-result")
+
+
+@check
+def many_stacks_are_usable(p):
+    p.open("many")
+    p.browser.key("s")
+    p.search("function_name_3")
+    assert "matched" in p.text("#search-result")
+    p.click_element("#kinds [data-kind=kernel]")
+    assert p.browser.eval("wprof.model.sum") == p.browser.eval("wprof.model.info.metrics[0].sum")
+    p.browser.key("Escape")
+    p.browser.key("l")
+    assert p.visible("#pane-table tbody tr")
+    p.quiet()
+
+
+@check
+def without_scripts_there_are_words(p):
+    other = Browser(scripts=False)
+    try:
+        other.open(p.pages / "train.html")
+        other.call("Emulation.setScriptExecutionDisabled", {"value": False})
+        assert other.eval("document.querySelector('noscript').textContent.includes('slow_transform')")
+        assert other.eval("document.querySelector('.quality').checkVisibility()")
+        assert not other.eval("document.querySelector('main').checkVisibility()")
+    finally:
+        other.close()
+
+
+def main():
+    pages, results = map(pathlib.Path, sys.argv[1:3])
+    page = Page(pages)
+    try:
+        with results.open("w") as out:
+            for function in CHECKS:
+                try:
+                    function(page)
+                    print("ok", function.__name__, file=out)
+                except Exception as error:  # whatever it is, the next check is still worth its run
+                    where = traceback.extract_tb(error.__traceback__)
+                    line = next((f.line for f in reversed(where) if f.filename == __file__), "")
+                    print(f"FAIL {function.__name__}: {line}: {error}".replace("\n", " "), file=out)
+                out.flush()
+    finally:
+        page.browser.close()
+
+
+if __name__ == "__main__":
+    main()
