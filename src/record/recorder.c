@@ -84,8 +84,12 @@ static int handle_signals(struct recorder *r)
     int signo, end = 0;
     enum signal_kind kind;
 
-    while ((kind = signals_next(&r->signals, &signo)) != SIGNAL_NONE) {
+    for (;;) {
         int running = r->command.launched && !r->command.ended;
+
+        kind = signals_next(&r->signals, running ? r->command.spawn.pid : 0, &signo);
+        if (kind == SIGNAL_NONE)
+            return end;
 
         if (kind == SIGNAL_CHILD)
             reap(&r->command);
@@ -94,7 +98,6 @@ static int handle_signals(struct recorder *r)
         else if (kind == SIGNAL_INTERRUPT || !running)
             end = 1;
     }
-    return end;
 }
 
 /* ---- getting ready ---- */

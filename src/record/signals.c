@@ -53,7 +53,7 @@ void signals_give_back(struct signals *s)
     sigprocmask(SIG_SETMASK, &s->before.mask, NULL);
 }
 
-enum signal_kind signals_next(struct signals *s, int *signo)
+enum signal_kind signals_next(struct signals *s, pid_t command, int *signo)
 {
     struct signalfd_siginfo si;
     int from_kernel;
@@ -67,6 +67,6 @@ enum signal_kind signals_next(struct signals *s, int *signo)
     from_kernel =
         si.ssi_code > 0; /* SI_KERNEL; what processes send has SI_USER = 0, SI_QUEUE and SI_TKILL < 0 */
     if (!from_kernel)
-        return SIGNAL_FORWARD;
+        return command && si.ssi_pid == (uint32_t)command ? SIGNAL_OTHER : SIGNAL_FORWARD;
     return si.ssi_signo == SIGINT || si.ssi_signo == SIGQUIT ? SIGNAL_INTERRUPT : SIGNAL_OTHER;
 }

@@ -22,10 +22,11 @@ enum signal_kind {
     SIGNAL_CHILD,     /* a child changed state */
     SIGNAL_INTERRUPT, /* ^C or ^\ at the terminal: the command, in the same process group, has it too */
     SIGNAL_FORWARD,   /* sent to us by a process: the command should have it */
-    SIGNAL_OTHER,     /* from the kernel, and the command has it too: hang-up of the terminal */
+    SIGNAL_OTHER,     /* the command knows already: hang-up of the terminal */
 };
 
-/* The next pending one; *signo is its number. */
-enum signal_kind signals_next(struct signals *s, int *signo);
+/* The next pending one. `command` is the pid of the one launched, or 0: what it sends itself is not sent back
+ * to it (kill 0 reaches all of the process group), it counts as SIGNAL_OTHER. */
+enum signal_kind signals_next(struct signals *s, pid_t command, int *signo);
 
 #endif

