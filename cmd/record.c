@@ -60,7 +60,7 @@ struct product {
 static int derive(void *arg, struct session_writer *w, struct meta *m, struct store *s, struct err *e)
 {
     struct product *p = arg;
-    struct symbolize_opts how = {.inlines = p->o->inlines, .same_boot = 1};
+    struct symbolize_opts how = {.inlines = p->o->inlines, .starts = 1, .same_boot = 1};
     struct symbolize_stats stats = {0};
     struct fold_opts fold = {.inlines = p->o->inlines};
     struct buf text = {0};

@@ -32,7 +32,7 @@ static int same_boot(const struct meta *m)
 
 static void name_frames(struct session *s)
 {
-    struct symbolize_opts o = {.same_boot = same_boot(&s->meta)};
+    struct symbolize_opts o = {.starts = 1, .same_boot = same_boot(&s->meta)};
     struct symbolize_stats stats = {0};
     struct err e = {0};
 

@@ -27,7 +27,8 @@ static int named(const struct store *s, uint32_t frame)
     struct frame_name self;
     const struct frame_name *names;
 
-    return frames_names(&s->frames, frame, &self, &names) > 0;
+    return frames_names(&s->frames, frame, &self, &names) > 0 &&
+           !frame_name_is_place(strtab_get(&s->strings, names[0].func));
 }
 
 /* One byte a stack: whether a frame from the root down to it has no name. */
