@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+
+#include "analyze/fold.h"
+#include "analyze/open.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "render/renderer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct render_opts {
+    const char *format, *view, *output, *title;
+    int kernel, lines, inlines, pids;
+};
+
+static const struct opt options[] = {
+    OPT_CHOICE('f', "format", struct render_opts, format, "FORMAT", "html", "html|svg", "what to make"),
+    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu", "cpu", "what to look at"),
+    OPT_STRING('o', "output", struct render_opts, output, "FILE",
+               "to FILE, - is stdout (default: the session's name here)"),
+    OPT_STRING('t', "title", struct render_opts, title, "TEXT", "instead of the command line"),
+    OPT_FLAG('k', "kernel", struct render_opts, kernel, "mark kernel functions with _[k]"),
+    OPT_FLAG('l', "lines", struct render_opts, lines, "code lines of one function apart"),
+    OPT_FLAG('i', "inlines", struct render_opts, inlines, "inlined functions as frames of their own"),
+    OPT_FLAG('p', "pids", struct render_opts, pids,
+             "processes and threads of one name apart, with their ids"),
+};
+
+/* What each of the choices of --view counts. */
+static const struct view {
+    const char *name, *metric;
+} views[] = {
+    {"cpu", "oncpu"},
+};
+
+static const struct view *find_view(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+        if (!strcmp(views[i].name, name))
+            return &views[i];
+    return NULL;
+}
+
+static const struct renderer_ops *find_renderer(const char *name)
+{
+    for (size_t i = 0; i < nrenderers; i++)
+        if (!strcmp(renderers[i]->name, name))
+            return renderers[i];
+    return NULL;
+}
+
+/* The last part of the session's path, and the format's suffix; owned by the caller. */
+static char *default_name(const char *path, const char *suffix)
+{
+    const char *end = path + strlen(path), *begin;
+
+    while (end > path && end[-1] == '/')
+        end--;
+    for (begin = end; begin > path && begin[-1] != '/';)
+        begin--;
+    if (begin == end || (end - begin <= 2 && !strncmp(begin, "..", (size_t)(end - begin))))
+        return mem_printf("wprof%s", suffix); /* "." and the like: no name to take */
+    return mem_printf("%.*s%s", (int)(end - begin), begin, suffix);
+}
+
+static int write_file(const char *path, const struct buf *b, struct err *e)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int rc;
+
+    if (fd < 0)
+        return err_sys(e, errno, "%s", path);
+    rc = io_write_all(fd, b->data, b->len, e);
+    if (close(fd) && !rc)
+        rc = err_sys(e, errno, "close");
+    return rc ? err_wrap(e, "%s", path) : 0;
+}
+
+static int write_product(const struct render_opts *o, const char *session, const char *suffix,
+                         const struct buf *b, struct err *e)
+{
+    char *name, size[32];
+    int rc;
+
+    if (o->output && !strcmp(o->output, "-"))
+        return fwrite(b->data, 1, b->len, stdout) == b->len ? 0 : err_sys(e, errno, "stdout");
+    name = o->output ? mem_strdup(o->output) : default_name(session, suffix);
+    rc = write_file(name, b, e);
+    if (!rc)
+        log_info("%s: %s", name, units_size(size, sizeof(size), b->len));
+    free(name);
+    return rc;
+}
+
+static int draw(const struct render_opts *o, const struct session *s, struct err *e)
+{
+    const struct view *view = find_view(o->view);
+    const struct renderer_ops *r = find_renderer(o->format);
+    struct fold_opts fold = {.metric = view->metric,
+                             .kernel_suffix = o->kernel,
+                             .lines = o->lines,
+                             .inlines = o->inlines,
+                             .pids = o->pids,
+                             .samples = 1};
+    struct profile p = {0};
+    struct quality q = {0};
+    struct render_input in = {&p, &s->meta, &q, view->name, o->title};
+    struct buf out = {0};
+    int rc;
+
+    quality_compute(&q, &s->store, &s->meta);
+    rc = fold_profile(&p, s, &fold, e);
+    if (!rc)
+        rc = r->render(&in, &out, e);
+    if (!rc)
+        rc = write_product(o, s->path, r->suffix, &out, e);
+    profile_release(&p);
+    buf_release(&out);
+    return rc;
+}
+
+static int render_run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    const struct render_opts *o = values;
+    struct session s;
+    struct err e = {0};
+    int rc;
+
+    if (argc > 1)
+        return command_usage(&cmd_render, "takes one SESSION, '%s' is too many", argv[1]);
+    rc = open_session(&s, argc ? argv[0] : NULL, &e);
+    if (!rc) {
+        rc = draw(o, &s, &e);
+        session_release(&s);
+    }
+    if (rc)
+        log_error("render: %s", e.msg);
+    return rc ? EXIT_FAILED : EXIT_OK;
+}
+
+const struct command cmd_render = {
+    .name = "render",
+    .summary = "make a page or a picture of a session",
+    .operands = "[SESSION]",
+    .opts = options,
+    .nopts = ARRAY_SIZE(options),
+    .values_size = sizeof(struct render_opts),
+    .examples = "wprof render\n"
+                "wprof render --format svg -o ticket.svg wprof-train-20260716-153012-abc123\n"
+                "wprof render -o - | gzip >page.html.gz",
+    .run = render_run,
+};

@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    printf '%s\n' 'app;main;work 70' 'app;main;wait 25' 'app;main 5' >stacks.folded
+}
+
+session() {
+    "$WPROF" import --from folded -o "${2:-session}" "${1:-stacks.folded}"
+}
+
+@test "render: a page named after the session, in the current directory" {
+    session
+    run -0 --separate-stderr "$WPROF" render session
+    [ -z "$output" ]
+    [[ $stderr == *"session.html"* ]]
+    grep -q '<!DOCTYPE html>' session.html
+    grep -q '</html>' session.html
+}
+
+@test "render: the newest session where none is named" {
+    session stacks.folded wprof-app-20260101-000000-aaaaaa
+    run -0 --separate-stderr "$WPROF" render
+    [ -s wprof-app-20260101-000000-aaaaaa.html ]
+}
+
+@test "render: the page refers to nothing outside itself" {
+    session
+    "$WPROF" render -o page.html session
+    ! grep -qE '(src|href)=|https?://|@import|url\(' page.html
+}
+
+@test "render: what stands in the page without a script" {
+    session
+    "$WPROF" render -o page.html session
+    sed -n '/<noscript>/,/<\/noscript>/p' page.html | grep -q '70.0 %.*work'
+}
+
+@test "render --format svg: well-formed, with names and shares" {
+    need_command xmllint
+    session
+    "$WPROF" render --format svg -o out.svg session
+    xmllint --noout out.svg
+    grep -q '<title>work' out.svg
+    grep -q '^70 samples, 70.0 %</title>\|70 samples, 70.0 %' out.svg
+    ! grep -q '<script' out.svg
+}
+
+@test "render: hostile names stay text" {
+    need_command xmllint
+    printf '%s\n' '<svg onload=alert(1)>;"&'"'"';</script><img src=x onerror=alert(1)> 3' >bad.folded
+    session bad.folded
+    "$WPROF" render -o page.html session
+    "$WPROF" render -f svg -o out.svg session
+    xmllint --noout out.svg
+    ! grep -q '<img' page.html out.svg
+    ! grep -q '<svg onload' page.html out.svg
+    grep -q '&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;' page.html
+}
+
+@test "render -o -: to stdout, and nothing else there" {
+    session
+    run -0 --separate-stderr "$WPROF" render -f svg -o - session
+    [[ $output == '<?xml'*'</svg>' ]]
+    [ ! -e session.svg ]
+}
+
+@test "render --title" {
+    session
+    "$WPROF" render -o page.html --title 'before <the> change' session
+    grep -q '<title>before &lt;the&gt; change - wprof</title>' page.html
+}
+
+@test "render --view: an unknown one names those there are" {
+    session
+    run -2 "$WPROF" render --view cpuu session
+    [[ $output == *"'cpuu' is none of cpu"* ]]
+}
+
+@test "render --format: an unknown one names those there are" {
+    run -2 "$WPROF" render --format pdf
+    [[ $output == *"html|svg"* ]]
+}
+
+@test "render: what is no session is refused" {
+    run -3 "$WPROF" render nowhere
+    mkdir empty
+    run -3 "$WPROF" render empty
+    [ ! -e empty.html ]
+}
+
+@test "render: a file that can't be written" {
+    session
+    run -3 "$WPROF" render -o missing/page.html session
+    [[ $output == *"missing/page.html"* ]]
+}
+
+@test "render: two sessions are one too many" {
+    run -2 "$WPROF" render a b
+    [[ $output == *"'b' is too many"* ]]
+}
