@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Most stacks have a few children, and most pushes follow a chain that was pushed a moment ago or is new as a
+ * whole: lists of children keep both in the cache, where one large hash table would miss it every time.
+ */
 #include "model/stacks.h"
 
 #include "base/hash.h"
 
-#include <string.h>
+enum { LIST_MAX = 12 }; /* children before a stack's are hashed */
+
+#define WIDE 0x80000000u
 
 struct wanted {
     const struct stack_node *nodes;
@@ -13,7 +19,8 @@ struct wanted {
 void stacks_release(struct stacks *s)
 {
     vec_release(&s->nodes);
-    index_release(&s->index);
+    vec_release(&s->links);
+    index_release(&s->wide);
 }
 
 static uint64_t node_hash(struct stack_node k)
@@ -28,28 +35,65 @@ static int same(const void *ctx, uint32_t id)
     return w->nodes[id - 1].parent == w->key.parent && w->nodes[id - 1].frame == w->key.frame;
 }
 
-/* As with strings: a trie from disk gets its index with the first push. */
-static void build_index(struct stacks *s)
+static void make_wide(struct stacks *s, uint32_t parent)
 {
-    index_release(&s->index);
-    index_reserve(&s->index, s->nodes.n);
+    for (uint32_t c = s->links.a[parent].child; c; c = s->links.a[c].next)
+        index_add(&s->wide, node_hash(s->nodes.a[c - 1]), c);
+    s->links.a[parent].child |= WIDE;
+}
+
+static uint32_t find(struct stacks *s, struct stack_node key)
+{
+    uint32_t c = s->links.a[key.parent].child, steps = 0;
+    struct wanted w = {s->nodes.a, key};
+
+    if (c & WIDE)
+        return index_find(&s->wide, node_hash(key), same, &w);
+    for (; c; c = s->links.a[c].next) {
+        if (s->nodes.a[c - 1].frame == key.frame)
+            return c;
+        steps++;
+    }
+    if (steps >= LIST_MAX)
+        make_wide(s, key.parent);
+    return 0;
+}
+
+/* Node `id` becomes its parent's first child. */
+static void link_node(struct stacks *s, uint32_t id)
+{
+    struct stack_node key = s->nodes.a[id - 1];
+    struct stack_link *l = vec_push(&s->links), *p = &s->links.a[key.parent];
+
+    l->child = 0;
+    l->next = p->child & ~WIDE;
+    if (p->child & WIDE)
+        index_add(&s->wide, node_hash(key), id);
+    p->child = id | (p->child & WIDE);
+}
+
+static void build_links(struct stacks *s)
+{
+    vec_clear(&s->links);
+    index_release(&s->wide);
+    vec_reserve(&s->links, s->nodes.n + 1);
+    *vec_push(&s->links) = (struct stack_link){0};
     for (uint32_t id = 1; id <= s->nodes.n; id++)
-        index_add(&s->index, node_hash(s->nodes.a[id - 1]), id);
+        link_node(s, id);
 }
 
 uint32_t stacks_push(struct stacks *s, uint32_t parent, uint32_t frame)
 {
-    struct wanted w = {s->nodes.a, {parent, frame}};
-    uint64_t hash = node_hash(w.key);
+    struct stack_node key = {parent, frame};
     uint32_t id;
 
-    if (s->index.n != s->nodes.n)
-        build_index(s);
-    id = index_find(&s->index, hash, same, &w);
+    if (s->links.n != s->nodes.n + 1)
+        build_links(s);
+    id = find(s, key);
     if (id)
         return id;
-    *vec_push(&s->nodes) = w.key;
+    *vec_push(&s->nodes) = key;
     id = (uint32_t)s->nodes.n;
-    index_add(&s->index, hash, id);
+    link_node(s, id);
     return id;
 }

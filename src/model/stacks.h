@@ -12,9 +12,15 @@ struct stack_node {
     uint32_t parent, frame;
 };
 
+/* The children of a stack, the youngest first. */
+struct stack_link {
+    uint32_t child, next; /* ids; 0: none. child's top bit: many children, they are in `wide` */
+};
+
 struct stacks {
     VEC(struct stack_node) nodes; /* stack id is index + 1 */
-    struct index index;
+    VEC(struct stack_link) links; /* by stack id; made with the first push, a trie that is only read has none */
+    struct index wide;            /* of stacks with many siblings, by {parent, frame} */
 };
 
 void stacks_release(struct stacks *s);

@@ -49,12 +49,31 @@ static void stacks_share_prefixes(void **state)
     assert_int_equal(stacks_push(&s, a, 8), b);
     assert_int_equal(stacks_push(&s, b, 8), 3);
     assert_int_equal(stacks_push(&s, 0, 8), 4);
-    index_release(&s.index);
+    vec_release(&s.links); /* as after reading */
     assert_int_equal(stacks_push(&s, a, 8), b);
     assert_int_equal(s.nodes.n, 4);
     assert_int_equal(stacks_get(&s, 3)->parent, b);
     assert_null(stacks_get(&s, 0));
     assert_null(stacks_get(&s, 5));
+    stacks_release(&s);
+}
+
+static void stacks_with_many_children(void **state)
+{
+    struct stacks s = {0};
+
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t f = 1; f <= 1000; f++) {
+            assert_int_equal(stacks_push(&s, 0, f), f);
+            if (round == 1 && f == 500)
+                vec_release(&s.links);
+        }
+    }
+    for (uint32_t f = 1; f <= 100; f++)
+        assert_int_equal(stacks_push(&s, 500, f), 1000 + f);
+    assert_int_equal(stacks_push(&s, 500, 7), 1007);
+    assert_int_equal(stacks_push(&s, 0, 999), 999);
+    assert_int_equal(s.nodes.n, 1100);
     stacks_release(&s);
 }
 
@@ -142,9 +161,10 @@ static void counters_keep_the_last_value(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings_are_interned),   cmocka_unit_test(stacks_share_prefixes),
-        cmocka_unit_test(frames_tell_apart),      cmocka_unit_test(modules_own_their_fd),
-        cmocka_unit_test(tasks_by_tid_and_start), cmocka_unit_test(counters_keep_the_last_value),
+        cmocka_unit_test(strings_are_interned),         cmocka_unit_test(stacks_share_prefixes),
+        cmocka_unit_test(stacks_with_many_children),    cmocka_unit_test(frames_tell_apart),
+        cmocka_unit_test(modules_own_their_fd),         cmocka_unit_test(tasks_by_tid_and_start),
+        cmocka_unit_test(counters_keep_the_last_value),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
