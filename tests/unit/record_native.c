@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_native PID SECONDS [PREFIX [STATUS|FLAGS]]: stops each thread of a process a hundred times a second,
- * walks its native stack with walk_user, and prints how the walks ended. With a prefix it writes each walk of
- * a new kind (the end's status, the flags, the rules met, the sampled module) as a fixture,
- * PREFIX-<kind>.walk. Needs the right to ptrace the process.
+ * record_native PID SECONDS [PREFIX]: stops each thread of a process a hundred times a second,
+ * walks its native stack with walk_user, and prints how the walks ended. SHOW in the environment: also the
+ * frames of walks that were not plain. With a prefix it writes each walk of a new kind (the end's status, the
+ * flags, the rules met, the sampled module) as a fixture, PREFIX-<kind>.walk. Needs the right to ptrace the
+ * process. Built by `make build/tests/unit/record_native`.
  */
 #include "native_fixture.h"
 

@@ -291,6 +291,89 @@ static void perf_map_code_goes_by_frame_pointer(void **state)
     replay_close(&r);
 }
 
+/* ---- stacks made by hand: JIT code at 0x10000, a library at 0x20000 ---- */
+
+enum { JIT = 0x10800, LIB_SP = 0x20100, LIB_END = 0x20200, LIB_BP = 0x20300, STACK = 0x700000 };
+
+static void made_open(struct replay *r, const uint64_t *slots, size_t n)
+{
+    static const struct fixture_map maps[] = {{0x10000, 0x11000, 1, 0, 0, "jit"},
+                                              {0x20000, 0x21000, 2, 0, 1, "lib"}};
+    static const struct fixture_row rows[] = {
+        {LIB_SP - 1, {0, 16, UNW_SP, 0}},
+        {LIB_END - 1, {0, 0, UNW_END, 0}},
+        {LIB_BP - 1, {0, 16, UNW_BP | UNW_BP_CFA, -2}},
+    };
+
+    memset(r, 0, sizeof(*r));
+    r->fx.regs = (struct walk_regs){.ip = JIT, .sp = STACK, .bp = 0x123456789};
+    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+        *vec_push(&r->fx.maps) = maps[i];
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        *vec_push(&r->fx.rows) = rows[i];
+        /* call *%rax before each */
+        *vec_push(&r->fx.code) = (struct fixture_word){rows[i].pc + 1 - 8, 0xd0ff909090909090};
+    }
+    r->stack = mem_dup(slots, n * 8);
+    r->stack_n = n * 8;
+}
+
+/* A stale return address, whose frame would end in a zero, lies before the true one. */
+static void a_guess_must_reach_a_known_root(void **state)
+{
+    static const uint64_t slots[] = {LIB_SP, 77, 0, LIB_END, 0};
+    struct walk_frame frames[8];
+    struct walk_result res;
+    struct replay r;
+
+    made_open(&r, slots, ARRAY_SIZE(slots));
+    replay_walk(&r, r.stack_n, frames, 8, &res);
+    assert_int_equal(res.status, WALK_ROOT);
+    assert_int_equal(res.n, 2);
+    assert_int_equal(frames[1].ip, LIB_END);
+    assert_int_equal(frames[1].sp, STACK + 32);
+    assert_int_equal(res.flags, WALK_F_SCANNED);
+    replay_close(&r);
+}
+
+/* The caller counts from rbp, which the JIT code has pushed and changed. */
+static void a_pushed_rbp_is_found(void **state)
+{
+    static const uint64_t slots[] = {1, 2, STACK + 64, 3, LIB_BP, 4, 5, 6, 0, LIB_END, 0};
+    struct walk_frame frames[8];
+    struct walk_result res;
+    struct replay r;
+
+    made_open(&r, slots, ARRAY_SIZE(slots));
+    replay_walk(&r, r.stack_n, frames, 8, &res);
+    assert_int_equal(res.status, WALK_ROOT);
+    assert_int_equal(res.n, 3);
+    assert_int_equal(frames[1].ip, LIB_BP);
+    assert_int_equal(frames[2].ip, LIB_END);
+    assert_int_equal(frames[2].sp, STACK + 80);
+    assert_int_equal(frames[2].guessed, 0);
+    replay_close(&r);
+}
+
+/* Nothing on the stack leads anywhere: one frame, and no mark of what was tried. */
+static void guesses_that_fail_leave_nothing(void **state)
+{
+    uint64_t slots[600];
+    struct walk_frame frames[8];
+    struct walk_result res;
+    struct replay r;
+
+    for (size_t i = 0; i < ARRAY_SIZE(slots); i++)
+        slots[i] = LIB_BP;
+    made_open(&r, slots, ARRAY_SIZE(slots));
+    replay_walk(&r, r.stack_n, frames, 8, &res);
+    assert_int_equal(res.status, WALK_NOROW);
+    assert_int_equal(res.n, 1);
+    assert_int_equal(res.flags, 0);
+    assert_int_equal(res.stop.ip, JIT);
+    replay_close(&r);
+}
+
 /* ---- this program's own stack ---- */
 
 struct own {
@@ -413,6 +496,9 @@ int main(void)
         cmocka_unit_test(signals_interrupt_at_the_pc),
         cmocka_unit_test(jit_code_is_scanned),
         cmocka_unit_test(perf_map_code_goes_by_frame_pointer),
+        cmocka_unit_test(a_guess_must_reach_a_known_root),
+        cmocka_unit_test(a_pushed_rbp_is_found),
+        cmocka_unit_test(guesses_that_fail_leave_nothing),
         cmocka_unit_test(own_stack_by_table_and_by_entry),
     };
 
