@@ -94,7 +94,7 @@ WALK_INLINE enum walk_status walk_native_signal(void *mem, struct walk_regs *r)
 
 /* The CFA by the row's rule. */
 WALK_INLINE enum walk_status walk_native_cfa(void *mem, const struct walk_regs *r, const struct unw_row *row,
-                                             int top, __u64 *cfa)
+                                             __u64 pc, int top, __u64 *cfa)
 {
     __s64 off = row->cfa;
 
@@ -121,7 +121,7 @@ WALK_INLINE enum walk_status walk_native_cfa(void *mem, const struct walk_regs *
         *cfa = r->r13 + off;
         return top ? WALK_RUNNING : WALK_NOROW;
     case UNW_PLT:
-        *cfa = r->sp + 8 + ((__s64)(r->ip & 15) >= off ? 8 : 0);
+        *cfa = r->sp + 8 + ((__s64)(pc & 15) >= off ? 8 : 0);
         return WALK_RUNNING;
     default:
         return WALK_NOROW;
@@ -140,12 +140,11 @@ WALK_INLINE enum walk_status walk_native_step(void *mem, struct walk_regs *r, co
     __u32 rule = row->rule;
     enum walk_status st;
 
-    (void)pc;
     if ((rule & UNW_RULE_MASK) == UNW_END)
         return WALK_ROOT;
     if ((rule & UNW_RULE_MASK) == UNW_SIGNAL)
         return walk_native_signal(mem, r);
-    st = walk_native_cfa(mem, r, row, top, &cfa);
+    st = walk_native_cfa(mem, r, row, pc, top, &cfa);
     if (st != WALK_RUNNING)
         return st;
     if (cfa <= r->sp)

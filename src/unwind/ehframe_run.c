@@ -160,14 +160,33 @@ static int exec_cfa(struct cfi_run *run, struct cursor *c, uint8_t op)
     }
 }
 
+static int takes_register(uint8_t op)
+{
+    switch (op) {
+    case CFA_OFFSET_EXTENDED:
+    case CFA_RESTORE_EXTENDED:
+    case CFA_UNDEFINED:
+    case CFA_SAME_VALUE:
+    case CFA_REGISTER:
+    case CFA_EXPRESSION:
+    case CFA_OFFSET_EXTENDED_SF:
+    case CFA_VAL_OFFSET:
+    case CFA_VAL_OFFSET_SF:
+    case CFA_VAL_EXPRESSION:
+    case CFA_NEGATIVE_OFFSET_EXTENDED:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 /* The opcodes that say where a register is. 1: done; 0: another opcode. */
 static int exec_register(struct cfi_run *run, struct cursor *c, uint8_t op)
 {
     struct cfi_rule other;
     uint64_t reg;
 
-    if (op < CFA_OFFSET_EXTENDED || (op > CFA_REGISTER && op < CFA_EXPRESSION) || op == CFA_DEF_CFA_SF ||
-        op == CFA_DEF_CFA_OFFSET_SF || (op > CFA_VAL_EXPRESSION && op != CFA_NEGATIVE_OFFSET_EXTENDED))
+    if (!takes_register(op))
         return 0;
     reg = leb_unsigned(c);
     switch (op) {
