@@ -129,7 +129,7 @@ whole() {
 @test "a program full of Python's words is not taken for Python" {
     record not_python 1
     holds "$(share s 'main;plain_work') > 0.98"
-    [ "$(quality s python_samples)" = 0 ]
+    [ "$(quality s python)" = 0 ]
     whole
 }
 
