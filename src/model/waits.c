@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/waits.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+struct lookup {
+    const struct waits *w;
+    const struct wait *key;
+};
+
+static int same(const void *ctx, uint32_t id)
+{
+    const struct lookup *l = ctx;
+
+    return !memcmp(&l->w->list.a[id - 1], l->key, sizeof(*l->key));
+}
+
+void waits_release(struct waits *w)
+{
+    vec_release(&w->list);
+    index_release(&w->index);
+}
+
+uint32_t waits_add(struct waits *w, const struct wait *key)
+{
+    struct lookup l = {w, key};
+    uint64_t hash = hash_bytes(key, sizeof(*key));
+    uint32_t id = index_find(&w->index, hash, same, &l);
+
+    if (id)
+        return id;
+    *vec_push(&w->list) = *key;
+    id = (uint32_t)w->list.n;
+    index_add(&w->index, hash, id);
+    return id;
+}

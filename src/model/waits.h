@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a blocked span waited for and who ended it: the side table at `attr` of EVENT_OFFCPU events (and of
+ * EVENT_GIL, whose waker is the holder). Equal waits have one id.
+ */
+#ifndef WPROF_MODEL_WAITS_H
+#define WPROF_MODEL_WAITS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <stdint.h>
+
+enum wait_reason {
+    WAIT_UNKNOWN,
+    WAIT_SLEEP, /* nanosleep, timers */
+    WAIT_DISK,  /* uninterruptible: storage */
+    WAIT_FUTEX, /* mutex, condition variable, semaphore */
+    WAIT_POLL,  /* poll, select, epoll */
+    WAIT_PIPE,
+    WAIT_SOCKET,
+    WAIT_FAULT, /* page fault */
+    WAIT_LOCK,  /* a lock inside the kernel, file locks */
+    WAIT_CHILD, /* waitpid and its kin */
+    WAIT_GIL,
+    WAIT_OTHER, /* a system call that is none of these; `what` names it */
+};
+
+struct wait {
+    uint32_t waker_task;  /* task id; 0: unknown, or an interrupt */
+    uint32_t waker_stack; /* stack id, root first; 0: none */
+    uint32_t what;  /* strtab: "futex 0x7f..", "pipe:[123] <- python3[42]", "waitpid 17"; 0: not named */
+    uint8_t reason; /* enum wait_reason */
+    uint8_t irq;    /* 1: woken from hard or soft interrupt context: [irq] */
+    uint16_t pad;
+};
+
+struct waits {
+    VEC(struct wait) list; /* wait id is index + 1 */
+    struct index index;
+};
+
+void waits_release(struct waits *w);
+uint32_t waits_add(struct waits *w, const struct wait *key); /* finds or adds; identity: all fields */
+
+static inline const struct wait *waits_get(const struct waits *w, uint32_t id)
+{
+    return id && id <= w->list.n ? &w->list.a[id - 1] : NULL;
+}
+
+#endif
