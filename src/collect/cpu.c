@@ -285,7 +285,7 @@ static void cpu_counters(struct collector *c)
     store_set_counter(s, "cpu.slices_refused", ts.slices_refused);
     store_set_counter(s, "target.cpu_ns", run);
     store_set_counter(s, "own.tables_ns", ts.tables_ns);
-    if (bpfside_cost(c->bpf, &ns, &runs) == 0) {
+    if (bpfside_cost(c->bpf, !c->sampling, &ns, &runs) == 0) {
         store_set_counter(s, "cpu.bpf_ns", ns);
         store_set_counter(s, "cpu.bpf_runs", runs);
     }

@@ -353,7 +353,7 @@ void bpfside_lost(struct bpfside *b, struct wire_lost *sum)
     free(each);
 }
 
-int bpfside_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
+int bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
 {
     struct bpf_program *p;
 
@@ -367,8 +367,9 @@ int bpfside_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
 
         if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
             continue;
-        log_debug("BPF program %s: %llu runs, %llu ns", info.name, (unsigned long long)info.run_cnt,
-                  (unsigned long long)info.run_time_ns);
+        if (say)
+            log_debug("BPF program %s: %llu runs, %llu ns", info.name, (unsigned long long)info.run_cnt,
+                      (unsigned long long)info.run_time_ns);
         *ns += info.run_time_ns;
         *runs += info.run_cnt;
     }

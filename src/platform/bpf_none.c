@@ -107,7 +107,7 @@ void bpfside_lost(struct bpfside *b, struct wire_lost *sum)
     *sum = (struct wire_lost){0};
 }
 
-int bpfside_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
+int bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
 {
     return -1;
 }

@@ -187,10 +187,8 @@ void collectors_poll_all(struct collectors *s)
 void collectors_counters(struct collectors *s)
 {
     for (size_t i = 0; i < s->list.n; i++) {
-        const struct collector_slot *x = &s->list.a[i];
-
-        if ((x->state == COLLECTOR_ON || x->state == COLLECTOR_STOPPED) && x->ops->counters)
-            x->ops->counters(x->c);
+        if (s->list.a[i].state == COLLECTOR_ON && s->list.a[i].ops->counters)
+            s->list.a[i].ops->counters(s->list.a[i].c);
     }
 }
 

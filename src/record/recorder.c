@@ -363,7 +363,6 @@ static void stop(struct recorder *r)
 
     cost_end(&r->cost);
     collectors_stop(&r->collectors);
-    collectors_counters(&r->collectors);
     cost_report(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n,
                 r->command.ended ? &r->command.usage : NULL);
     flush(r);

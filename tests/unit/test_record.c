@@ -141,15 +141,16 @@ static int fake_poll_floods(struct collector *c, struct err *e)
     return 0;
 }
 
-static int fake_stop(struct collector *c, struct err *e)
-{
-    return 0;
-}
-
 static void fake_counters(struct collector *c)
 {
     store_set_counter(c->ctx->store, "cpu.taken", c->polls);
     store_set_counter(c->ctx->store, "cpu.expected", c->polls);
+}
+
+static int fake_stop(struct collector *c, struct err *e)
+{
+    fake_counters(c);
+    return 0;
 }
 
 static const char *fake_detail(struct collector *c)
