@@ -106,11 +106,17 @@ static int draw(const struct render_opts *o, const struct session *s, struct err
                              .kernel_suffix = o->kernel,
                              .lines = o->lines,
                              .inlines = o->inlines,
-                             .pids = o->pids,
+                             .pids = o->pids || r->wants_task_ids,
                              .samples = 1};
     struct profile p = {0};
     struct quality q = {0};
-    struct render_input in = {&p, &s->meta, &q, view->name, o->title};
+    struct render_input in = {.profile = &p,
+                              .meta = &s->meta,
+                              .quality = &q,
+                              .view = view->name,
+                              .title = o->title,
+                              .task_ids = fold.pids,
+                              .apart = o->pids};
     struct buf out = {0};
     int rc;
 

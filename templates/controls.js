@@ -29,8 +29,22 @@ function makeKindButtons(model, root) {
         model.subscribe(show);
         show();
     });
+    makeInterpreterButton(model, root);
 }
 
+function makeInterpreterButton(model, root) {
+    const found = model.profile.frames.func.some((_, f) => model.ofInterpreter(f));
+    if (!found)
+        return;
+    const button = makeButton("interpreter", "show CPython's own functions, or add their time to the callers",
+                              () => model.set({interpreter: !model.interpreter}));
+    const show = () => button.setAttribute("aria-pressed", String(model.interpreter));
+    root.append(button);
+    model.subscribe(show);
+    show();
+}
+
+/* One list: everything, joined by name or apart, and each process and thread. */
 function makeFocus(model, select) {
     const {tree, frames} = model.profile, tasks = model.tasks(), sum = model.info.metrics[model.metric].sum;
     select.closest("label").hidden = tasks.length < 2;
@@ -40,12 +54,22 @@ function makeFocus(model, select) {
         option.value = value;
         select.append(option);
     };
-    add("all processes", 0);
+    if (model.info.task_ids) {
+        add("all, joined by name", 0);
+        add("all, apart", -1);
+    } else {
+        add("all processes", 0);
+    }
     for (const task of tasks)
-        add("\u2003".repeat(task.depth) + frames.func[tree.frame[task.box]] + "  " + formatShare(task.weight, sum),
+        add("\u2003".repeat(task.depth) + frames.full[tree.frame[task.box]] + "  " + formatShare(task.weight, sum),
             task.box);
-    select.addEventListener("change", () => model.set({focus: +select.value}));
-    model.subscribe(() => select.value = model.focus);
+    const show = () => select.value = model.focus || (model.apart ? -1 : 0);
+    select.addEventListener("change", () => {
+        const value = +select.value;
+        model.set(value > 0 ? {focus: value} : {focus: 0, apart: value < 0});
+    });
+    model.subscribe(show);
+    show();
 }
 
 /* All frames of the same function: where lines are kept apart it has several. */
@@ -96,7 +120,7 @@ class Hidden {
 /* The path to the zoomed box; where it is long, its middle is left out. */
 function makePath(model, pane, root) {
     const draw = () => {
-        const {tree} = model, {func} = model.profile.frames, path = [];
+        const {tree, names} = model, path = [];
         for (let i = pane.zoom; i >= 0; i = tree.parent[i])
             path.unshift(i);
         root.replaceChildren();
@@ -108,7 +132,7 @@ function makePath(model, pane, root) {
             }
             if (at)
                 root.append(" \u203a ");
-            root.append(makeButton(func[tree.frame[node]], "zoom to this frame", () => pane.zoomTo(node)));
+            root.append(makeButton(names[tree.frame[node]], "zoom to this frame", () => pane.zoomTo(node)));
         });
         const whole = tree.total[0], here = tree.total[pane.zoom];
         if (pane.zoom)
@@ -130,8 +154,8 @@ class BoxMenu {
                 items.push(["Hide this function", () => hidden.add(f, "function")]);
                 if (frames.module[f])
                     items.push(["Hide its module " + frames.module[f].split("/").pop(), () => hidden.add(f, "module")]);
-                items.push(["Search for this name", () => search.setName(frames.func[f])],
-                           ["Copy the name", () => navigator.clipboard?.writeText(frames.func[f])]);
+                items.push(["Search for this name", () => search.setName(model.names[f])],
+                           ["Copy the name", () => navigator.clipboard?.writeText(model.names[f])]);
             }
             root.replaceChildren(...items.map(([text, action]) => makeButton(text, "", () => {
                 this.close();

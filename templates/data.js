@@ -10,6 +10,8 @@ function base64Bytes(text) {
     return bytes;
 }
 
+const TASK = 0; /* the kind of processes and threads: FRAME_NONE */
+
 class Reader {
     constructor(bytes) {
         this.bytes = bytes;
@@ -45,7 +47,7 @@ function decodeFrames(r, strings, metrics) {
     const frames = {
         n, func: new Array(n), file: new Array(n), module: new Array(n), line: new Int32Array(n),
         kind: new Uint8Array(n), shade: new Uint8Array(n), inlined: new Uint8Array(n), unknown: new Uint8Array(n),
-        pruned: new Uint8Array(n),
+        pruned: new Uint8Array(n), full: null, join: null,
         self: metrics.map(() => new Float64Array(n)), total: metrics.map(() => new Float64Array(n)),
     };
     frames.func[0] = "all";
@@ -67,6 +69,26 @@ function decodeFrames(r, strings, metrics) {
         }
     }
     return frames;
+}
+
+/*
+ * Processes and threads are called "name (id)". `func` gets the name alone, `full` keeps both, `join` gives each frame
+ * the one that stands for all of its name.
+ */
+function splitTasks(frames, haveIds) {
+    const first = new Map();
+    frames.full = haveIds ? frames.func.slice() : frames.func;
+    frames.join = Int32Array.from(frames.func.keys());
+    if (!haveIds)
+        return;
+    for (let f = 1; f < frames.n; f++) {
+        if (frames.kind[f] !== TASK)
+            continue;
+        frames.func[f] = frames.full[f].replace(/ \(\d+\)$/, "");
+        if (!first.has(frames.func[f]))
+            first.set(frames.func[f], f);
+        frames.join[f] = first.get(frames.func[f]);
+    }
 }
 
 /* Boxes come in preorder: parents before children, siblings in the order of names. */
@@ -105,11 +127,12 @@ function decodeSlices(r) {
     return slices;
 }
 
-function decodeProfile(bytes, metrics) {
+function decodeProfile(bytes, {metrics, task_ids: taskIds}) {
     const r = new Reader(bytes), strings = [""];
     for (let n = r.varint(); n > 0; n--)
         strings.push(visible(r.text(r.varint())));
     const frames = decodeFrames(r, strings, metrics);
+    splitTasks(frames, taskIds);
     const {tree, self} = decodeBoxes(r, metrics);
     return {frames, tree, self, slices: metrics.map(() => decodeSlices(r))};
 }

@@ -27,22 +27,27 @@ class FlamePane {
     }
     /* The tree changed: find the zoomed box again as far as its path still exists. */
     rebuild() {
-        const {tree} = this.model, {kind} = this.model.profile.frames;
-        let at = 0;
-        for (const frame of this.zoomPath) {
-            if (this.model.hiddenFrames.has(frame) || this.model.hiddenKinds.has(kind[frame]))
-                continue;
-            let child = tree.first[at];
-            while (child >= 0 && (tree.frame[child] !== frame || !tree.total[child]))
-                child = tree.next[child];
-            if (child < 0)
-                break;
-            at = child;
-        }
-        this.zoom = at;
+        const path = this.zoomPath.filter(frame => !this.model.isHidden(frame));
+        this.zoom = this.follow(0, path, 0);
         this.selected = this.hover = -1;
         this.relayout();
         this.tell("zoom", this.zoom);
+    }
+    /* The deepest box that the rest of a path leads to from `box`. Where processes were joined before, several fit. */
+    follow(box, path, step) {
+        const {tree} = this.model, {kind, join} = this.model.profile.frames;
+        let best = box;
+        if (step === path.length)
+            return best;
+        for (let child = tree.first[box]; child >= 0; child = tree.next[child]) {
+            if (!tree.total[child] || join[tree.frame[child]] !== join[path[step]])
+                continue;
+            const found = this.follow(child, path, step + 1);
+            if (tree.depth[found] > tree.depth[best])
+                best = found;
+        }
+        /* A thread of its process's name is gone where both are joined. */
+        return best === box && kind[path[step]] === TASK ? this.follow(box, path, step + 1) : best;
     }
     relayout() {
         const width = this.scroller.clientWidth, height = this.scroller.clientHeight;

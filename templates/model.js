@@ -10,23 +10,26 @@ class Model {
         this.focus = 0;           /* a box of the base tree; 0: all */
         this.hiddenKinds = new Set();
         this.hiddenFrames = new Set();
+        this.interpreter = true;  /* CPython's own native frames are shown */
+        this.apart = info.apart;  /* processes of one name are */
         this.listeners = [];
-        this.cut = null;          /* the tree without what is hidden */
+        this.reshaped = undefined; /* the tree as these ask for, null: as it is */
         this.refresh();
     }
     subscribe(listener) {
         this.listeners.push(listener);
     }
     set(changes) {
-        if ("hiddenKinds" in changes || "hiddenFrames" in changes)
-            this.cut = null;
+        if (["hiddenKinds", "hiddenFrames", "interpreter", "apart"].some(key => key in changes))
+            this.reshaped = undefined;
         Object.assign(this, changes);
         this.refresh();
         for (const listener of this.listeners)
             listener(changes);
     }
     get filtered() {
-        return this.range !== null || this.focus !== 0 || this.hiddenKinds.size > 0 || this.hiddenFrames.size > 0;
+        return this.range !== null || this.focus !== 0 || this.hiddenKinds.size > 0 ||
+            this.hiddenFrames.size > 0 || !this.interpreter;
     }
     get unit() {
         return this.info.metrics[this.metric].unit;
@@ -34,12 +37,32 @@ class Model {
     get sum() {
         return this.tree.total[0];
     }
-    hidden() {
-        const frames = this.profile.frames, hidden = new Uint8Array(frames.n);
+    /* What frames are called at the moment. */
+    get names() {
+        return this.apart ? this.profile.frames.full : this.profile.frames.func;
+    }
+    isHidden(f) {
+        return this.hiddenKinds.has(this.profile.frames.kind[f]) || this.hiddenFrames.has(f) ||
+            (!this.interpreter && this.ofInterpreter(f));
+    }
+    ofInterpreter(f) {
+        const {frames} = this.profile;
+        return this.info.kinds[frames.kind[f]].id === "native" &&
+            /(^|\/)(lib)?python\d[\d.]*[a-z]*(\.so[\d.]*)?$/.test(frames.module[f]);
+    }
+    /* Each frame's stand-in, 0 for none. */
+    become() {
+        const {frames} = this.profile, become = this.apart ? Int32Array.from(frames.join.keys()) : frames.join.slice();
         for (let f = 1; f < frames.n; f++)
-            if (this.hiddenKinds.has(frames.kind[f]) || this.hiddenFrames.has(f))
-                hidden[f] = 1;
-        return hidden;
+            if (this.isHidden(f))
+                become[f] = 0;
+        return become;
+    }
+    reshape() {
+        const {frames, tree} = this.profile, become = this.become();
+        if (become.every((to, f) => to === f) && (this.apart || !this.info.task_ids))
+            return null;
+        return reshapeTree(tree, become, frames.kind);
     }
     /* Self weight of the base boxes within the time range and the focus. */
     baseSelf() {
@@ -60,15 +83,15 @@ class Model {
     }
     refresh() {
         const base = this.profile.tree, self = this.baseSelf();
-        if (!this.hiddenKinds.size && !this.hiddenFrames.size) {
+        if (this.reshaped === undefined)
+            this.reshaped = this.reshape();
+        if (!this.reshaped) {
             this.tree = base;
             this.map = null;
             sumTree(base, self);
             return;
         }
-        if (!this.cut)
-            this.cut = withoutFrames(base, this.hidden());
-        const {tree, map} = this.cut, moved = new Float64Array(tree.n);
+        const {tree, map} = this.reshaped, moved = new Float64Array(tree.n);
         for (let i = 0; i < base.n; i++)
             moved[map[i]] += self[i];
         this.tree = tree;
@@ -78,7 +101,7 @@ class Model {
     /* The place of each frame in the order of names. Made when first needed: names are many. */
     rank() {
         if (!this.ranks) {
-            const func = this.profile.frames.func, order = Array.from(func.keys());
+            const func = this.profile.frames.full, order = Array.from(func.keys());
             order.sort((a, b) => func[a] < func[b] ? -1 : func[a] > func[b] ? 1 : a - b);
             this.ranks = new Int32Array(order.length);
             order.forEach((frame, place) => this.ranks[frame] = place);
@@ -88,7 +111,7 @@ class Model {
     /* Processes and threads: boxes under the root whose frames are tasks. */
     tasks() {
         const {tree, frames} = this.profile, self = this.profile.self[this.metric], found = [];
-        const isTask = box => frames.kind[tree.frame[box]] === 0;
+        const isTask = box => frames.kind[tree.frame[box]] === TASK;
         const weight = box => {
             let sum = 0;
             for (let i = box, end = subtreeEnd(tree, box); i < end; i++)

@@ -2,13 +2,13 @@
 /* Search by regular expression over names; "file:" and "module:" in front look there instead. */
 
 /* null for an empty pattern; throws SyntaxError for a bad one. Lower case letters alone match both cases. */
-function matchFrames(frames, pattern) {
+function matchFrames(frames, pattern, func = frames.func) {
     const scope = /^(file|module):/.exec(pattern);
     const text = scope ? pattern.slice(scope[0].length) : pattern;
     if (!text)
         return null;
     const regex = new RegExp(text, /\p{Lu}/u.test(text) ? "" : "i");
-    const names = scope ? frames[scope[1]] : frames.func;
+    const names = scope ? frames[scope[1]] : func;
     const matched = new Uint8Array(frames.n);
     for (let f = 1; f < frames.n; f++)
         matched[f] = !frames.pruned[f] && regex.test(names[f]) ? 1 : 0;
@@ -58,7 +58,7 @@ class Search {
         clearTimeout(this.timer);
         let problem = "";
         try {
-            this.matched = matchFrames(this.model.profile.frames, this.input.value);
+            this.matched = matchFrames(this.model.profile.frames, this.input.value, this.model.names);
         } catch (error) {
             this.matched = null;
             problem = "not a regular expression";

@@ -67,7 +67,8 @@ class TablePane {
             this.filter.classList.add("bad");
         }
         for (let f = 1; f < frames.n; f++)
-            if (sums.total[f] > 0 && !frames.pruned[f] && (!matched || matched[f]))
+            if (sums.total[f] > 0 && !frames.pruned[f] && frames.kind[f] !== TASK &&
+                (!matched || matched[f]))
                 found.push(f);
         const column = {self: sums.self, total: sums.total, func: frames.func, module: frames.module,
                         file: frames.file, kind: frames.kind}[this.key];

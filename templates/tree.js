@@ -34,10 +34,11 @@ function subtreeEnd(tree, box) {
 }
 
 /*
- * The tree without the frames that `hidden` marks: their weight and their children go to the parent, equal
+ * The tree with other frames: each box gets the frame that `become` has for its own. Where that is 0 its weight and
+ * its children go to the parent, and so does a process or thread that would stand under one of the same name. Equal
  * children become one. `map` gives each old box its new one.
  */
-function withoutFrames(base, hidden) {
+function reshapeTree(base, become, kind) {
     let size = 1024;
     while (size < base.n * 2)
         size *= 2;
@@ -46,8 +47,8 @@ function withoutFrames(base, hidden) {
     let n = 1;
     parent[0] = -1;
     for (let i = 1; i < base.n; i++) {
-        const under = map[base.parent[i]], f = base.frame[i];
-        if (hidden[f]) {
+        const under = map[base.parent[i]], f = become[base.frame[i]];
+        if (!f || (kind[f] === TASK && frame[under] === f)) {
             map[i] = under;
             continue;
         }

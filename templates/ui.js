@@ -6,7 +6,7 @@ class App {
         const info = JSON.parse(document.getElementById("info").textContent);
         const bytes = base64Bytes(document.getElementById("profile").textContent.trim());
         const $ = selector => document.querySelector(selector);
-        this.model = new Model(decodeProfile(bytes, info.metrics), info);
+        this.model = new Model(decodeProfile(bytes, info), info);
         this.pane = new FlamePane(this.model, $("#pane-flame"));
         this.search = new Search(this.model, this.pane, $("#search"), $("#search-result"));
         this.hidden = new Hidden(this.model, $("#hidden"));
@@ -86,7 +86,8 @@ class App {
         this.search.set("");
         this.hidden.groups = [];
         this.pane.zoomPath = [];
-        this.model.set({range: null, focus: 0, hiddenKinds: new Set(), hiddenFrames: new Set()});
+        this.model.set({range: null, focus: 0, hiddenKinds: new Set(), hiddenFrames: new Set(), interpreter: true,
+                        apart: this.model.info.apart});
     }
     escape() {
         if (this.help.open)

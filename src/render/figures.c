@@ -130,8 +130,11 @@ static void add_stacks(struct figures *f, const struct quality *q)
     set_share(x, q->unknown_share);
     if (q->unknown_share > MAX_UNKNOWN_SHARE) {
         x->bad = 1;
-        warn(f, "%s of the samples have a frame without a name ([module+0x...]): symbols are missing.",
-             x->value);
+        warn(
+            f,
+            "%s of the samples have a frame without a name ([module+0x...]): that binary has no symbols; its "
+            "debug package, installed when recording, gives them.",
+            x->value);
     }
 
     x = add(f, "truncated", "samples whose stack was deeper than the limit");

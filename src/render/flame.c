@@ -10,11 +10,12 @@
 #define EXACT   2048u
 #define BUCKETS (EXACT + 53 * 1024)
 
-/* The cut: stays what is in a bucket above `bucket`, or in it and not deeper than `depth`. */
+/* The cut: stays what is in a bucket above `bucket`, or in it and not deeper than `depth`; and in no case
+ * deeper than `last_row`. */
 struct cut {
     unsigned bucket;
-    uint16_t depth;
-    uint16_t *depths; /* of each node, NULL where the bucket decides alone */
+    uint16_t depth, last_row;
+    uint16_t *depths; /* of each node, NULL where no depth matters */
 };
 
 /* A node that stays. They are numbered in the order of nodes, so a parent's number is below its children's.
@@ -62,41 +63,62 @@ static uint64_t bucket_floor(unsigned b)
     return (1024 + (uint64_t)((b - EXACT) % 1024)) << (e - 10);
 }
 
+static void measure_depths(struct cut *c, const struct profile *p)
+{
+    c->depths = mem_alloc(p->nodes.n * sizeof(*c->depths));
+    c->depths[0] = 0;
+    for (size_t i = 1; i < p->nodes.n; i++) {
+        uint16_t above = c->depths[p->nodes.a[i].parent];
+
+        c->depths[i] = above + (above < UINT16_MAX);
+    }
+}
+
 /* Among the nodes of one bucket, how deep may they stand so that at most `room` stay? The shallow ones stay:
  * the graph is cut evenly instead of being whole on the left and empty on the right. */
 static void limit_depth(struct cut *c, const struct layout *l, size_t room)
 {
-    const struct profile_node *nodes = l->p->nodes.a;
     size_t *counts = mem_calloc(UINT16_MAX + 1, sizeof(*counts));
 
-    c->depths = mem_alloc(l->p->nodes.n * sizeof(*c->depths));
-    c->depths[0] = 0;
-    for (size_t i = 1; i < l->p->nodes.n; i++) {
-        uint16_t above = c->depths[nodes[i].parent];
-
-        c->depths[i] = above + (above < UINT16_MAX);
+    for (size_t i = 1; i < l->p->nodes.n; i++)
         counts[c->depths[i]] += bucket_of(l->total[i]) == c->bucket;
-    }
     while (c->depth < UINT16_MAX && counts[c->depth + 1] <= room)
         room -= counts[++c->depth];
     free(counts);
 }
 
-static struct cut find_cut(const struct layout *l, size_t max_boxes)
+/* A row never weighs more than the one before it, so those that weigh enough are the first ones. */
+static void limit_rows(struct cut *c, const struct layout *l, uint64_t min_row)
 {
-    struct cut c = {0};
+    uint64_t *weights = mem_calloc(UINT16_MAX + 1, sizeof(*weights));
+
+    for (size_t i = 0; i < l->p->nodes.n; i++)
+        weights[c->depths[i]] += l->total[i];
+    c->last_row = 0;
+    while (c->last_row < UINT16_MAX && weights[c->last_row + 1] >= min_row)
+        c->last_row++;
+    free(weights);
+}
+
+static struct cut find_cut(const struct layout *l, const struct flame_limits *lim)
+{
+    struct cut c = {.last_row = UINT16_MAX};
     size_t *counts = mem_calloc(BUCKETS, sizeof(*counts));
-    size_t kept = 0;
+    size_t room = lim->max_boxes ? lim->max_boxes : SIZE_MAX;
     unsigned b = BUCKETS - 1;
 
     for (size_t i = 0; i < l->p->nodes.n; i++)
         counts[bucket_of(l->total[i])]++;
-    while (b > 0 && kept + counts[b] <= max_boxes)
-        kept += counts[b--];
+    while (b > 0 && counts[b] <= room)
+        room -= counts[b--];
     free(counts);
     c.bucket = b;
+    if (b || lim->min_row)
+        measure_depths(&c, l->p);
     if (b)
-        limit_depth(&c, l, max_boxes - kept);
+        limit_depth(&c, l, room);
+    if (lim->min_row)
+        limit_rows(&c, l, lim->min_row);
     return c;
 }
 
@@ -106,10 +128,10 @@ static int stays(const struct layout *l, const struct cut *c, uint64_t min, size
 
     if (l->total[i] < min)
         return 0;
-    if (!c->bucket)
+    if (!c->depths)
         return 1;
     b = bucket_of(l->total[i]);
-    return b > c->bucket || (b == c->bucket && c->depths[i] <= c->depth);
+    return c->depths[i] <= c->last_row && (b > c->bucket || (b == c->bucket && c->depths[i] <= c->depth));
 }
 
 /* Numbers what stays. A child is never heavier than its parent and always deeper, so a kept node's parents
@@ -118,10 +140,10 @@ static void choose(struct layout *l, struct flame *f, const struct flame_limits 
 {
     const struct profile_node *nodes = l->p->nodes.a;
     uint64_t min = lim->min_total ? lim->min_total : 1;
-    struct cut c = {0};
+    struct cut c = {.last_row = UINT16_MAX};
 
-    if (lim->max_boxes && l->p->nodes.n > lim->max_boxes)
-        c = find_cut(l, lim->max_boxes);
+    if (lim->min_row || (lim->max_boxes && l->p->nodes.n > lim->max_boxes))
+        c = find_cut(l, lim);
     *vec_push(&l->kept) = (struct kept){0};
     l->number[0] = 1;
     for (size_t i = 1; i < l->p->nodes.n; i++) {
@@ -137,6 +159,7 @@ static void choose(struct layout *l, struct flame *f, const struct flame_limits 
         }
     }
     free(c.depths);
+    f->last_row = c.last_row;
     if (f->pruned_nodes) {
         uint64_t floor = bucket_floor(c.bucket + 1);
 

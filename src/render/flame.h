@@ -24,6 +24,7 @@ struct flame {
     VEC(struct flame_box) boxes; /* preorder: a box stands before its children, siblings left to right */
     uint32_t depth;              /* of the deepest box */
     uint64_t sum;                /* the root's total */
+    uint16_t last_row;           /* the deepest that min_row left; UINT16_MAX: it cut none */
     uint64_t pruned_nodes;       /* nodes with weight that have no box */
     uint64_t pruned_weight;      /* sum of the pruned boxes */
     uint64_t min_total;          /* nodes lighter than this were cut; 0: none */
@@ -31,6 +32,7 @@ struct flame {
 
 struct flame_limits {
     uint64_t min_total; /* cut what is lighter, 0: nothing */
+    uint64_t min_row;   /* and rows that together are lighter than this: thin towers, 0: none */
     size_t max_boxes; /* then the lightest, of equals the deepest, until about this many stay; 0: no limit */
 };
 

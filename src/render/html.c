@@ -166,6 +166,8 @@ static void put_info(struct page *pg)
     json_object(&w, NULL);
     json_str(&w, "view", pg->in->view);
     json_str(&w, "session", pg->in->meta->session_id);
+    json_bool(&w, "task_ids", pg->in->task_ids);
+    json_bool(&w, "apart", pg->in->apart);
     put_metrics(&w, pg->in->profile);
     put_kinds(&w);
     json_u64(&w, "slice_ns", pg->stats.slice_ns);
@@ -268,5 +270,6 @@ const struct renderer_ops renderer_html = {
     .name = "html",
     .suffix = ".html",
     .summary = "one self-contained page: flame graph, functions, what ran and how well it was measured",
+    .wants_task_ids = 1,
     .render = render,
 };

@@ -15,12 +15,15 @@ struct render_input {
     const struct quality *quality; /* never NULL */
     const char *view;              /* "cpu" ... */
     const char *title;             /* NULL: from meta */
+    int task_ids;                  /* process and thread frames are "name (id)" */
+    int apart;                     /* what has one name but several ids is to be shown apart */
 };
 
 struct renderer_ops {
     const char *name;   /* "html" */
     const char *suffix; /* ".html" */
     const char *summary;
+    int wants_task_ids; /* it can join processes of one name itself: give it the profile with their ids */
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*render)(const struct render_input *in, struct buf *out, struct err *e);
 };

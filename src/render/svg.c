@@ -17,6 +17,7 @@
 #define LINE       16   /* of the header */
 #define CHAR       6.65 /* of the 11 px monospace font: 0.6 em, the fixed pitch of the usual ones, rounded up */
 #define MIN_PIXELS 0.4   /* narrower boxes are pruned */
+#define MIN_ROW    0.02  /* of the whole: rows above that hold less are pruned, they would be mostly white */
 #define MAX_BOXES  12000 /* about 3 MB */
 
 struct picture {
@@ -183,10 +184,12 @@ static void add_pruned(struct picture *pic, double y)
 
     if (!f->pruned_nodes)
         return;
-    buf_addf(&text, "[pruned]: %s frames lighter than %s, too small to see; %s of the weight ends in them",
-             units_count(count, sizeof(count), f->pruned_nodes),
-             units_share(least, sizeof(least), f->sum ? (double)f->min_total / (double)f->sum : 0),
-             units_share(share, sizeof(share), f->sum ? (double)f->pruned_weight / (double)f->sum : 0));
+    buf_addf(&text, "[pruned]: %s frames lighter than %s", units_count(count, sizeof(count), f->pruned_nodes),
+             units_share(least, sizeof(least), (double)f->min_total / (double)f->sum));
+    if (f->depth > f->last_row)
+        buf_addf(&text, " or deeper than %u", f->last_row);
+    buf_addf(&text, ", too small to see; %s of the weight ends in them",
+             units_share(share, sizeof(share), (double)f->pruned_weight / (double)f->sum));
     add_text(pic, y, "m", buf_str(&text));
     buf_release(&text);
 }
@@ -238,6 +241,7 @@ static int render(const struct render_input *in, struct buf *out, struct err *e)
 
     if (in->profile->metrics.n) {
         pic.metric = &in->profile->metrics.a[0];
+        lim.min_row = (uint64_t)(MIN_ROW * (double)pic.metric->sum);
         lim.min_total = (uint64_t)((double)pic.metric->sum * MIN_PIXELS / (WIDTH - 2 * MARGIN));
     }
     flame_layout(&pic.flame, in->profile, 0, &lim);

@@ -24,10 +24,13 @@ void text_table(const struct table *t, const char *heading, const struct text_st
 /* An array of objects, one a row, under `key`. */
 void text_table_json(const struct table *t, const char *key, struct json_writer *w);
 
-/* The call tree, heaviest first; what lies below min_share (0..1) of the whole is summed up in a line of its own. */
-void text_tree(const struct profile *p, size_t metric, double min_share, const struct text_style *style, struct buf *out);
+/* The call tree, heaviest first; what lies below min_share (0..1) of the whole is summed up in a line of its
+ * own. */
+void text_tree(const struct profile *p, size_t metric, double min_share, const struct text_style *style,
+               struct buf *out);
 
 /* What ran, and how well it was measured. */
-void text_session(const struct session *s, const struct quality *q, const struct text_style *style, struct buf *out);
+void text_session(const struct session *s, const struct quality *q, const struct text_style *style,
+                  struct buf *out);
 
 #endif

@@ -38,6 +38,8 @@ expect() {
 @test "page: a hidden function gives its time to its callers" { expect hidden_function_gives_its_time_to_callers; }
 @test "page: kinds can be taken out" { expect kinds_can_be_taken_out; }
 @test "page: the focus shows one thread" { expect focus_shows_one_thread; }
+@test "page: processes of one name joined or apart" { expect processes_are_joined_by_name_or_apart; }
+@test "page: the interpreter's own functions can be taken out" { expect interpreter_can_be_taken_out; }
 @test "page: the keyboard" { expect keyboard; }
 @test "page: reset undoes everything" { expect reset_undoes_everything; }
 @test "page: the tooltip" { expect tooltip_has_the_whole_story; }

@@ -44,8 +44,8 @@ class Page:
         """The middle of the first box with this name, in the window. Boxes are painted, not elements: this asks the
         pane where it put them."""
         found = self.browser.eval(f"""(() => {{
-            const p = wprof.pane, l = p.layout, f = p.model.profile.frames, r = p.painter.canvas.getBoundingClientRect();
-            const i = l.node.findIndex(n => n >= 0 && f.func[p.model.tree.frame[n]] === {name!r});
+            const p = wprof.pane, l = p.layout, r = p.painter.canvas.getBoundingClientRect();
+            const i = l.node.findIndex(n => n >= 0 && p.model.names[p.model.tree.frame[n]] === {name!r});
             return i < 0 ? null : [r.left + l.x[i] + l.w[i] / 2, r.top + p.top(p.rowOf(i)) + 9, l.w[i]];
         }})()""")
         assert found, f"no box '{name}' is laid out"
@@ -206,17 +206,50 @@ def kinds_can_be_taken_out(p):
     assert p.has_box("train")
 
 
+def choose_focus(p, text):
+    p.browser.eval(f"""(() => {{
+        const s = document.querySelector("#focus");
+        s.value = [...s.options].find(o => o.textContent.includes({text!r})).value;
+        s.dispatchEvent(new Event("change")); }})()""")
+    p.browser.settle()
+
+
 @check
 def focus_shows_one_thread(p):
     p.open("train")
-    p.browser.eval("""(() => {
-        const s = document.querySelector("#focus");
-        s.value = [...s.options].find(o => o.textContent.includes("pt_data_worker")).value;
-        s.dispatchEvent(new Event("change")); })()""")
-    p.browser.settle()
+    choose_focus(p, "pt_data_worker (102)")
     assert p.browser.eval("wprof.model.sum") == 500
     assert not p.has_box("train")
     assert p.has_box("slow_transform")
+    choose_focus(p, "python3 (100)")
+    assert p.browser.eval("wprof.model.sum") == 1000
+    assert p.has_box("train")
+
+
+@check
+def processes_are_joined_by_name_or_apart(p):
+    p.open("train")
+    width = p.browser.eval("wprof.pane.scroller.clientWidth")
+    near(p.box("python3")[2], width)
+    p.click("pt_data_worker")
+    choose_focus(p, "all, apart")
+    assert "python3 (101)" in p.path() and "pt_data_worker (102)" in p.path(), p.path()
+    p.browser.key("0")
+    near(p.box("python3 (100)")[2], width * 2 / 3)
+    near(p.box("python3 (101)")[2], width / 3)
+    choose_focus(p, "all, joined")
+    near(p.box("python3")[2], width)
+
+
+@check
+def interpreter_can_be_taken_out(p):
+    p.open("train")
+    p.click_element("#kinds button:last-child")
+    assert not p.has_box("_PyEval_EvalFrameDefault")
+    assert p.has_box("at::conv2d") and p.has_box("<module>")
+    assert p.browser.eval("wprof.model.sum") == 1500
+    p.browser.key("r")
+    assert p.has_box("_PyEval_EvalFrameDefault")
 
 
 @check
@@ -281,9 +314,11 @@ def functions_sort_and_filter(p):
     first = "#pane-table tbody tr:first-child"
     assert "[jit]" in p.text(first), p.text(first)
     p.click_element("#pane-table th[data-key=total] button")
-    assert "python3" in p.text(first) and "100 %" in p.text(first), p.text(first)
+    assert "<module>" in p.text(first) and "66.7 %" in p.text(first), p.text(first)
     p.click_element("#pane-table th[data-key=func] button")
     assert "<module>" in p.text(first), p.text(first)
+    p.click_element("#pane-table th[data-key=func] button")
+    assert "write" in p.text(first), p.text(first)
     p.click_element("#pane-table input")
     p.browser.type("^slow")
     assert p.browser.eval("document.querySelectorAll('#pane-table tbody tr').length") == 1

@@ -65,18 +65,25 @@ static inline void fixture_meta(struct fixture *x)
 static inline void fixture_run(struct fixture *x)
 {
     static const char *const trainer[] = {
-        "t:python3;p:<module>;p:main;p:train;p:Module._call_impl;p:Conv2d.forward;n:at::conv2d;n:dnnl::"
+        "t:python3 "
+        "(100);p:<module>;n:_PyEval_EvalFrameDefault;p:main;p:train;p:Module._call_impl;p:Conv2d.forward;n:"
+        "at::conv2d;n:dnnl::"
         "execute;"
         "j:[jit]",
-        "t:python3;p:<module>;p:main;p:train;p:Tensor.backward;n:torch::autograd::Engine::execute;n:sgemm_"
+        "t:python3 "
+        "(100);p:<module>;n:_PyEval_EvalFrameDefault;p:main;p:train;p:Tensor.backward;n:torch::autograd::"
+        "Engine::execute;n:sgemm_"
         "kernel",
-        "t:python3;p:<module>;p:main;p:train;p:SGD.step;n:at::add_",
-        "t:python3;p:<module>;p:main;p:train;p:_next_data;n:pthread_cond_timedwait;k:futex_wait;k:schedule",
+        "t:python3 (100);p:<module>;n:_PyEval_EvalFrameDefault;p:main;p:train;p:SGD.step;n:at::add_",
+        "t:python3 "
+        "(100);p:<module>;n:_PyEval_EvalFrameDefault;p:main;p:train;p:_next_data;n:pthread_cond_timedwait;k:"
+        "futex_wait;k:schedule",
     };
     static const char *const worker[] = {
-        "t:python3;t:pt_data_worker;p:_worker_loop;p:Dataset.__getitem__;p:slow_transform",
-        "t:python3;t:pt_data_worker;p:_worker_loop;p:Dataset.__getitem__;p:slow_transform;n:float_mul",
-        "t:python3;t:pt_data_worker;p:_worker_loop;p:Queue.put;n:write;k:ksys_write;k:pipe_write",
+        "t:python3 (101);t:pt_data_worker (102);p:_worker_loop;p:Dataset.__getitem__;p:slow_transform",
+        "t:python3 (101);t:pt_data_worker "
+        "(102);p:_worker_loop;p:Dataset.__getitem__;p:slow_transform;n:float_mul",
+        "t:python3 (101);t:pt_data_worker (102);p:_worker_loop;p:Queue.put;n:write;k:ksys_write;k:pipe_write",
     };
 
     for (uint64_t i = 0; i < 1000; i++) {
@@ -94,7 +101,7 @@ static inline void fixture_open(struct fixture *x)
     *x = (struct fixture){0};
     fake_init(&x->fake, "oncpu", "samples");
     fixture_meta(x);
-    x->in = (struct render_input){&x->fake.p, &x->meta, &x->quality, "cpu", NULL};
+    x->in = (struct render_input){&x->fake.p, &x->meta, &x->quality, "cpu", NULL, 1, 0};
 }
 
 static inline void fixture_close(struct fixture *x)

@@ -106,6 +106,24 @@ static void a_limit_of_boxes_cuts_the_lightest_and_deepest(void **state)
     fake_release(&f);
 }
 
+static void thin_towers_are_cut(void **state)
+{
+    struct flame_limits lim = {.min_row = 5};
+    struct flame fl = {0};
+    struct fake f;
+
+    fake_init(&f, "oncpu", "samples");
+    fake_stack(&f, "t:app;n:a", 10);
+    fake_stack(&f, "t:app;n:b;n:c;n:d", 5);
+    fake_stack(&f, "t:app;n:b;n:c;n:d;n:e;n:f", 4);
+    fake_finish(&f);
+    flame_layout(&fl, &f.p, 0, &lim);
+    assert_boxes(&f, &fl, "all@0:0+19 app@1:0+19 a@2:0+10 b@2:10+9 c@3:10+9 d@4:10+9 [pruned]@5:10+4");
+    assert_int_equal(fl.last_row, 4);
+    flame_release(&fl);
+    fake_release(&f);
+}
+
 static void large_weights_are_cut_too(void **state)
 {
     struct flame_limits lim = {.max_boxes = 100};
@@ -173,6 +191,7 @@ int main(void)
         cmocka_unit_test(children_stand_in_the_order_of_names),
         cmocka_unit_test(what_is_too_light_leaves_its_weight),
         cmocka_unit_test(a_limit_of_boxes_cuts_the_lightest_and_deepest),
+        cmocka_unit_test(thin_towers_are_cut),
         cmocka_unit_test(large_weights_are_cut_too),
         cmocka_unit_test(deep_recursion_is_laid_out),
         cmocka_unit_test(an_empty_profile_is_a_root),
