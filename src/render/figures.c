@@ -27,6 +27,7 @@ void figures_release(struct figures *f)
     vec_release(&f->quality);
     vec_release(&f->facts);
     vec_release(&f->warnings);
+    vec_release(&f->notes);
 }
 
 static void __attribute__((format(printf, 2, 3))) warn(struct figures *f, const char *fmt, ...)
@@ -84,7 +85,9 @@ static void set_share(struct figure *x, double share)
     if (isnan(share))
         return;
     x->measured = 1;
-    if ((share > 0.99 && share < 1) || (share > 0 && share < 0.1))
+    if (share == 0 || share == 1)
+        snprintf(x->value, sizeof(x->value), "%.0f %%", share * 100);
+    else if ((share > 0.99 && share < 1) || (share > 0 && share < 0.1))
         snprintf(x->value, sizeof(x->value), "%.2f %%", share * 100);
     else
         units_share(x->value, sizeof(x->value), share);
@@ -231,7 +234,7 @@ static void add_state(struct figures *f, const struct meta *m)
             warn(f, "Collector %s failed: %s.", c->name, c->detail ? c->detail : "no reason given");
     }
     for (size_t i = 0; i < m->notes.n; i++)
-        warn(f, "%s", m->notes.a[i]);
+        *vec_push(&f->notes) = m->notes.a[i];
 }
 
 void figures_make(struct figures *f, const struct quality *q, const struct meta *m)

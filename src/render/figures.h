@@ -20,6 +20,7 @@ struct figures {
     VEC(struct figure) quality;
     VEC(struct figure) facts; /* when, how long, which event ...; values that fit in 64 bytes */
     VEC(char *) warnings;     /* sentences */
+    VEC(char *) notes;        /* what else the recorder had to say; owned by the meta */
 };
 
 /* `f` is zeroed by the caller and released by figures_release(). */

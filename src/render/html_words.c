@@ -65,16 +65,22 @@ void html_quality(struct buf *out, const struct figures *f)
 
 void html_warnings(struct buf *out, const struct figures *f)
 {
-    if (!f->warnings.n)
-        return;
-    buf_addf(out, "<details class=\"warnings\"%s><summary>%zu %s about this recording</summary><ul>\n",
-             f->warnings.n <= 3 ? " open" : "", f->warnings.n, f->warnings.n == 1 ? "note" : "notes");
-    for (size_t i = 0; i < f->warnings.n; i++) {
-        buf_addstr(out, "<li>");
-        markup_text(out, f->warnings.a[i]);
-        buf_addstr(out, "</li>\n");
+    if (f->warnings.n) {
+        buf_addf(out, "<details class=\"warnings\"%s><summary>%zu %s about this recording</summary><ul>\n",
+                 f->warnings.n <= 3 ? " open" : "", f->warnings.n,
+                 f->warnings.n == 1 ? "warning" : "warnings");
+        for (size_t i = 0; i < f->warnings.n; i++) {
+            buf_addstr(out, "<li>");
+            markup_text(out, f->warnings.a[i]);
+            buf_addstr(out, "</li>\n");
+        }
+        buf_addstr(out, "</ul></details>\n");
     }
-    buf_addstr(out, "</ul></details>\n");
+    for (size_t i = 0; i < f->notes.n; i++) {
+        buf_addstr(out, "<p class=\"notice\">");
+        markup_text(out, f->notes.a[i]);
+        buf_addstr(out, "</p>\n");
+    }
 }
 
 void html_pruned(struct buf *out, const struct page_data_stats *s, const struct profile *p)
@@ -84,13 +90,14 @@ void html_pruned(struct buf *out, const struct page_data_stats *s, const struct 
 
     if (!s->pruned_nodes || sum <= 0)
         return;
-    buf_addf(out,
-             "<p class=\"notice\" id=\"pruned\">To keep this file small, %s frames of the tree were pruned, "
-             "the lightest "
-             "ones: %s of the weight ends in them and is shown as [pruned]. The list of functions counts "
-             "all.</p>\n",
-             units_count(count, sizeof(count), s->pruned_nodes),
-             units_share(share, sizeof(share), (double)s->pruned_weight / sum));
+    buf_addf(
+        out,
+        "<p class=\"notice\" id=\"pruned\">To keep this file small, the %s lightest frames, below %.1g %% "
+        "each, were pruned. %s of the weight ends in them: their callers have a [pruned] box for it. The "
+        "list of "
+        "functions counts all.</p>\n",
+        units_count(count, sizeof(count), s->pruned_nodes), (double)s->min_total / sum * 100,
+        units_share(share, sizeof(share), (double)s->pruned_weight / sum));
 }
 
 static void add_row(struct buf *out, const struct functions *f, const struct profile *p, uint32_t i,

@@ -263,6 +263,12 @@ static void put_pairs(struct buf *out, const pairs *v, uint32_t slices)
     }
 }
 
+/* Samples that were imported without a time all have 0. */
+static int has_times(const struct profile *p)
+{
+    return p->samples.n && p->samples.a[p->samples.n - 1].ts > 0;
+}
+
 /* One slicing serves all metrics, so that a range means the same in each. */
 static uint64_t put_slices(struct encoder *x)
 {
@@ -313,7 +319,7 @@ void page_data_encode(const struct page_data *d, struct buf *out, struct page_da
     put_strings(&x);
     put_frames(&x);
     put_boxes(&x);
-    if (d->p->samples.n && x.flame.sum) {
+    if (has_times(d->p) && x.flame.sum) {
         map_boxes(&x);
         stats->slice_ns = put_slices(&x);
         free(x.boxes);
