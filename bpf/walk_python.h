@@ -48,10 +48,9 @@ PY_INLINE int py_fail(struct py_walk *w)
     return 0;
 }
 
-/* The chunk holds thread state `ts`: where its frames begin. -1 when that can't be read. */
-PY_INLINE int py_first(void *mem, const struct py_layout *lay, struct py_walk *w, __u64 ts)
+/* The chunk holds a thread state: where its frames begin. -1 when that can't be read. */
+PY_INLINE int py_first(void *mem, const struct py_layout *lay, struct py_walk *w)
 {
-    w->ts = ts;
     w->cframe = lay->ts_cframe ? py_u64(w, lay->ts_cframe) : 0;
     if (!(lay->flags & PY_LAYOUT_FRAME_IN_CFRAME)) {
         w->frame = py_u64(w, lay->ts_frame);
@@ -64,9 +63,8 @@ PY_INLINE int py_first(void *mem, const struct py_layout *lay, struct py_walk *w
 }
 
 /*
- * Is the cached thread state still one of this thread's, and the one that runs now? Freed ones keep their
- * thread_id, so it must also be linked in; where there are several interpreters, only one of the newest with
- * frames can be trusted.
+ * Is the cached thread state still this thread's, and of the newest interpreter? Freed ones keep their
+ * thread_id, so it must also be linked in.
  */
 PY_INLINE int py_cached(void *mem, const struct py_layout *lay, struct py_walk *w, __u64 ts)
 {
@@ -79,15 +77,15 @@ PY_INLINE int py_cached(void *mem, const struct py_layout *lay, struct py_walk *
     link = w->head;
     if (prev && py_ptr(mem, prev + lay->ts_next, &link))
         return 0;
-    if (link != ts || py_first(mem, lay, w, ts))
-        return 0;
-    return 1;
+    return link == ts && !py_first(mem, lay, w);
 }
 
-/* Starts a walk. Returns 1 when the thread state must be searched for: call py_find(). */
+/* Starts a walk. Returns 1 when thread states must be searched: call py_find(). */
 PY_INLINE int py_begin(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
                        __u64 thread_id, const struct py_cache *cache)
 {
+    __u64 older = 0;
+
     w->thread_id = thread_id;
     w->ts = w->frame = w->cframe = w->next_ts = w->idle_ts = w->head = w->name = w->filename = 0;
     w->n = w->bad = w->searched = 0;
@@ -98,20 +96,29 @@ PY_INLINE int py_begin(void *mem, const struct py_layout *lay, const struct py_p
         return 0;
     if (py_ptr(mem, w->interp + lay->interp_threads, &w->head))
         return py_fail(w);
+    if (cache && !cache->ts && cache->head == w->head) {
+        /* There was none, and no state came since; of several interpreters only the newest is known not to
+         * have one. */
+        if (py_ptr(mem, w->interp + lay->interp_next, &older))
+            return py_fail(w);
+        return older != 0;
+    }
+    if (cache && cache->ts && py_cached(mem, lay, w, cache->ts)) {
+        if (w->frame)
+            w->ts = cache->ts;
+        else
+            w->idle_ts = cache->ts; /* an older interpreter's may have frames */
+        return !w->frame;
+    }
+    w->frame = 0;
     w->next_ts = w->head;
-    if (!cache)
-        return 1;
-    if (!cache->ts)
-        return w->head != cache->head || !w->head;
-    if (!py_cached(mem, lay, w, cache->ts))
-        w->ts = 0;
-    return !w->ts || !w->frame;
+    return 1;
 }
 
 /*
- * Looks at one thread state of the search. 1: go on. Interpreters come newest first, and the first that has
- * frames is taken: a thread that runs code of a subinterpreter has a state with frames in its main one as
- * well.
+ * Looks at one thread state of the search. 1: go on. 0: found, w->frame is not 0; or there is none.
+ * Interpreters come newest first: a thread that runs code of a subinterpreter has a state with frames in an
+ * older one as well, further out.
  */
 PY_INLINE int py_find(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w)
 {
@@ -135,13 +142,16 @@ PY_INLINE int py_find(void *mem, const struct py_layout *lay, const struct py_pr
     w->next_ts = py_u64(w, lay->ts_next);
     if (py_u64(w, lay->ts_thread_id) != w->thread_id)
         return 1;
-    if (py_first(mem, lay, w, ts))
+    if (py_first(mem, lay, w))
         return py_fail(w);
-    if (w->frame)
-        return 0;
-    w->idle_ts = ts;
-    w->ts = 0;
-    return 1;
+    if (!w->frame) {
+        w->idle_ts = ts;
+        return 1;
+    }
+    w->next_ts = 0; /* the same thread has one state an interpreter */
+    if (!w->ts)
+        w->ts = ts;
+    return 0;
 }
 
 /* Ends the search: settles which thread state it is, and remembers it. */
@@ -182,6 +192,19 @@ PY_INLINE void py_lasti(void *mem, const struct py_layout *lay, struct py_walk *
     f->lasti = (__s32)(instr - start);
 }
 
+/* All frames of a thread state are read: goes on with an older interpreter's, which lie further out. 1: go
+ * on. */
+PY_INLINE int py_outer(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w)
+{
+    if (w->status != PY_RUNNING)
+        return 0;
+    if (py_find(mem, lay, proc, w) || w->frame)
+        return 1;
+    if (w->status == PY_RUNNING)
+        w->status = PY_DONE;
+    return 0;
+}
+
 /* Reads one frame. 1: go on. */
 PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
                       struct py_frame *frames)
@@ -191,11 +214,8 @@ PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_pr
     __u8 owner;
     struct py_frame *f;
 
-    if (!w->frame) {
-        if (w->status == PY_RUNNING)
-            w->status = PY_DONE;
-        return 0;
-    }
+    if (!w->frame)
+        return py_outer(mem, lay, proc, w);
     if (len > PY_CHUNK / 2)
         len = PY_CHUNK / 2;
     if (walk_read(mem, w->frame + lay->frame_base, w->chunk, len))

@@ -21,16 +21,19 @@ struct seen {
     int threads_n;
 };
 
-/* 0: skipped, a version that is refused. */
-static int look(struct seen *s, const struct interpreter *x, const char *arg)
+/* 0: skipped, a version that is refused, or that can't run the script. */
+static int look(struct seen *s, const struct interpreter *x, const char *script, const char *arg)
 {
-    const char *argv[] = {x->exe, "-S", KNOWN, arg, NULL};
+    const char *argv[] = {x->exe, "-S", script, arg, NULL};
     struct err e = {""};
     int r;
 
     *s = (struct seen){0};
     assert_int_equal(running_start(&s->run, x, argv), 0);
-    assert_int_equal(running_ready(&s->run), 0);
+    if (running_ready(&s->run)) { /* before 3.8 there is no module for subinterpreters */
+        assert_string_not_equal(script, KNOWN);
+        return 0;
+    }
     r = detect_in_process(&s->detector, s->run.pid, &s->target, &e);
     if (r < 0) {
         print_message("# %s: %s\n", x->exe, e.msg);
@@ -62,7 +65,7 @@ static void test_known(void **state)
     struct py_stack st;
     struct py_cache cache = {0};
 
-    if (look(&s, x, NULL)) {
+    if (look(&s, x, KNOWN, NULL)) {
         print_message("# %s: CPython %u.%u\n", x->exe, s.target.layout.version >> 8,
                       s.target.layout.version & 255);
         versions_seen |= 1u << (s.target.layout.version & 255);
@@ -90,7 +93,7 @@ static void test_no_thread_state(void **state)
     struct py_stack st;
     struct py_cache cache = {0};
 
-    if (look(&s, *state, NULL)) {
+    if (look(&s, *state, KNOWN, NULL)) {
         for (int again = 0; again < 2; again++) {
             py_walk_thread(&st, &s.mem, &s.target.layout, &s.target.proc, 0x1234, &cache);
             assert_int_equal(st.walk.status, PY_NO_THREAD);
@@ -112,7 +115,7 @@ static void test_long_name(void **state)
     struct py_stack st;
     struct py_code c;
 
-    if (look(&s, *state, "long")) {
+    if (look(&s, *state, KNOWN, "long")) {
         py_walk_thread(&st, &s.mem, &s.target.layout, &s.target.proc, s.threads[0].thread_id, NULL);
         assert_int_equal(st.walk.n, 4);
         assert_int_equal(py_code_read(&c, &s.mem, &s.target.layout, &st.frames[1]), 0);
@@ -125,6 +128,42 @@ static void test_long_name(void **state)
         st.frames[1].firstline--;
         st.frames[1].name++;
         assert_int_equal(py_code_read(&c, &s.mem, &s.target.layout, &st.frames[1]), -1);
+    }
+    unlook(&s);
+}
+
+/* Frames of a subinterpreter, and of the main one that called it, from the thread's two states. */
+static void test_subinterpreter(void **state)
+{
+    static const char *const want[] = {"inner", "<module>", "outer", "main", "<module>"};
+    struct seen s;
+    struct py_stack st;
+    struct py_cache cache = {0};
+
+    if (look(&s, *state, "tests/fixtures/python/sub.py", NULL)) {
+        assert_int_equal(s.threads_n, 2);
+        assert_int_equal(s.threads[0].thread_id, s.threads[1].thread_id);
+        for (int cached = 0; cached < 2; cached++) {
+            py_walk_thread(&st, &s.mem, &s.target.layout, &s.target.proc, s.threads[0].thread_id, &cache);
+            assert_int_equal(st.walk.status, PY_DONE);
+            assert_int_equal(st.walk.n, ARRAY_SIZE(want));
+            assert_int_equal(st.walk.ts, s.threads[0].ts);
+            for (uint32_t i = 0; i < st.walk.n; i++) {
+                struct py_code c;
+
+                assert_int_equal(py_code_read(&c, &s.mem, &s.target.layout, &st.frames[i]), 0);
+                assert_string_equal(c.name, want[i]);
+                py_code_release(&c);
+            }
+        }
+        /* A thread without a state: all interpreters are looked through again, since a state may have come.
+         */
+        cache = (struct py_cache){0};
+        for (int i = 0; i < 2; i++) {
+            py_walk_thread(&st, &s.mem, &s.target.layout, &s.target.proc, 0x1234, &cache);
+            assert_int_equal(st.walk.status, PY_NO_THREAD);
+            assert_true(st.walk.searched >= 2);
+        }
     }
     unlook(&s);
 }
@@ -149,6 +188,7 @@ int main(void)
             cmocka_unit_test_prestate(test_known, &all.a[i]),
             cmocka_unit_test_prestate(test_no_thread_state, &all.a[i]),
             cmocka_unit_test_prestate(test_long_name, &all.a[i]),
+            cmocka_unit_test_prestate(test_subinterpreter, &all.a[i]),
         };
 
         failed += cmocka_run_group_tests_name(all.a[i].exe, tests, NULL, NULL);
