@@ -188,10 +188,108 @@ static void test_codes(void **state)
     py_codes_release(&t);
 }
 
+/*
+ * Free-threaded 3.14: each thread runs a copy of the bytecode of its own, so the instruction is found from
+ * its copy's start. Invented memory, laid out as its headers say (Include/cpython/code.h,
+ * pycore_interpframe_structs.h).
+ */
+enum {
+    BASE = 0x10000,
+    INTERP = 0x10400,
+    TSTATE = 0x10800,
+    FRAME = 0x10c00,
+    SHIM = 0x10d00,
+    CODE = 0x11000,
+    COPIES = 0x11200,
+    OWN_COPY = 0x11800,
+    CODE_TYPE = 0x7000,
+    NAME = 0x11400,
+    FILENAME = 0x11500
+};
+
+struct invented {
+    uint8_t bytes[0x2000];
+};
+
+static int invented_read(void *ctx, uint64_t addr, void *dst, size_t n)
+{
+    const struct invented *m = ctx;
+
+    if (addr < BASE || addr + n > BASE + sizeof(m->bytes))
+        return -1;
+    memcpy(dst, m->bytes + (addr - BASE), n);
+    return 0;
+}
+
+static void invent(struct invented *m, uint64_t addr, uint64_t v)
+{
+    memcpy(m->bytes + (addr - BASE), &v, sizeof(v));
+}
+
+static void invent_thread(struct invented *m, const struct py_layout *l)
+{
+    invent(m, BASE + l->interp_head, INTERP);
+    invent(m, INTERP + l->interp_threads, TSTATE);
+    invent(m, TSTATE + l->ts_thread_id, 77);
+    invent(m, TSTATE + l->ts_interp, INTERP);
+    invent(m, TSTATE + l->ts_frame, FRAME);
+    invent(m, FRAME + l->frame_code, CODE | 1);
+    invent(m, FRAME + l->frame_back, SHIM);
+    invent(m, FRAME + l->frame_instr, OWN_COPY + 6);
+    invent(m, FRAME + l->frame_tlbc, 2); /* with it owner 0: a thread's frame */
+    m->bytes[SHIM - BASE + l->frame_owner] = 3;
+    invent(m, CODE + l->code_type, CODE_TYPE);
+    invent(m, CODE + l->code_firstline, 12);
+    invent(m, CODE + l->code_qualname, NAME);
+    invent(m, CODE + l->code_filename, FILENAME);
+    invent(m, CODE + l->code_tlbc, COPIES);
+    invent(m, COPIES, 3);
+    invent(m, COPIES + 8, CODE + l->code_start);
+    invent(m, COPIES + 24, OWN_COPY);
+}
+
+static void test_copied_bytecode(void **state)
+{
+    struct py_layout l = *py_layout_of(0x030e);
+    static struct invented m;
+    struct py_mem mem = {invented_read, &m};
+    struct py_proc proc = {.runtime = BASE, .code_type = CODE_TYPE};
+    struct py_stack st;
+
+    (void)state;
+    l.flags |= PY_LAYOUT_FREE_THREADED;
+    l.interp_next = 0x100;
+    l.interp_threads = 0x108;
+    l.frame_tlbc = 72;
+    l.frame_owner = 78;
+    l.frame_len = 79;
+    l.code_type = 24;
+    l.code_firstline = 84;
+    l.code_filename = 128;
+    l.code_name = 136;
+    l.code_qualname = 144;
+    l.code_linetable = 152;
+    l.code_tlbc = 224;
+    l.code_start = 232;
+    invent_thread(&m, &l);
+    py_walk_thread(&st, &mem, &l, &proc, 77, NULL);
+    assert_int_equal(st.walk.status, PY_DONE);
+    assert_int_equal(st.walk.n, 1);
+    assert_int_equal(st.frames[0].code, CODE);
+    assert_int_equal(st.frames[0].firstline, 12);
+    assert_int_equal(st.frames[0].lasti, 6);
+    assert_int_equal(st.frames[0].addr, SHIM);
+    assert_int_equal(st.frames[0].flags, PY_FRAME_ENTRY);
+    invent(&m, FRAME + l.frame_tlbc, 500); /* no such copy: the line can't be told */
+    py_walk_thread(&st, &mem, &l, &proc, 77, NULL);
+    assert_int_equal(st.walk.n, 1);
+    assert_int_equal(st.frames[0].flags, PY_FRAME_ENTRY | PY_FRAME_LINE_UNSURE);
+}
+
 int main(void)
 {
     static const char *const versions[] = {"3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"};
-    const struct CMUnitTest other[] = {cmocka_unit_test(test_codes)};
+    const struct CMUnitTest other[] = {cmocka_unit_test(test_codes), cmocka_unit_test(test_copied_bytecode)};
     int failed = cmocka_run_group_tests_name("code objects", other, NULL, NULL);
 
     for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
