@@ -167,29 +167,75 @@ PY_INLINE void py_found(const struct py_layout *lay, struct py_walk *w, struct p
     }
 }
 
-/* Bytes into the bytecode. The chunk holds the code object; instr and index are the frame's. */
-PY_INLINE void py_lasti(void *mem, const struct py_layout *lay, struct py_walk *w, struct py_frame *f,
-                        __u64 instr, __u32 index)
+/* What a frame's chunk says of where it stands, before the chunk is used for its code object. */
+struct py_position {
+    __u64 instr; /* the instruction, or its index */
+    __u32 copy;  /* which of the bytecode's copies */
+};
+
+/* f->lasti, of f->code. */
+PY_INLINE void py_lasti(void *mem, const struct py_layout *lay, struct py_frame *f,
+                        const struct py_position *at)
 {
-    __u64 start = f->code + lay->code_start;
+    __u64 start = f->code + lay->code_start, copies = 0;
 
-    if (lay->code_tlbc) {
-        /* Free-threaded 3.14: {Py_ssize_t size; char *entries[size]} of bytecode copies, by the thread's
-         * index. */
-        __u64 copies = 0;
-
-        start = 0;
-        if (!py_ptr(mem, f->code + lay->code_tlbc, &copies) && copies && index < (1u << 20))
-            py_ptr(mem, copies + 8 + 8 * (__u64)index, &start);
-    }
-    if (!start || instr + 2 < start || instr - start >= (1u << 30)) {
-        if (instr + 2 == start || instr == start)
-            f->lasti = -2;
-        else
-            f->flags |= PY_FRAME_LINE_UNSURE;
+    if (lay->flags & PY_LAYOUT_LASTI) {
+        f->lasti = (__s32)((__u32)at->instr * lay->lasti_unit);
         return;
     }
-    f->lasti = (__s32)(instr - start);
+    if (lay->code_tlbc) { /* free-threaded 3.14: { Py_ssize_t size; char *entries[size]; } */
+        start = 0;
+        if (!py_ptr(mem, f->code + lay->code_tlbc, &copies) && copies && at->copy < (1u << 20))
+            py_ptr(mem, copies + 8 + 8 * (__u64)at->copy, &start);
+    }
+    f->lasti = -2;
+    if (start && at->instr + 2 == start) /* 3.11 and 3.12 point before what comes next */
+        return;
+    if (!start || at->instr < start || at->instr - start >= (1u << 30))
+        f->flags |= PY_FRAME_LINE_UNSURE;
+    else
+        f->lasti = (__s32)(at->instr - start);
+}
+
+/* The frame that is in the chunk begins a run: where its eval loop's C frame is, as far as that can be told.
+ */
+PY_INLINE __u64 py_entry_addr(void *mem, const struct py_layout *lay, struct py_walk *w)
+{
+    __u64 addr = w->cframe;
+
+    if (addr && py_ptr(mem, addr + lay->cframe_prev, &w->cframe))
+        w->cframe = 0;
+    return addr;
+}
+
+/* The eval loop's own frame at w->frame: the run that it began is complete. */
+PY_INLINE void py_shim(struct py_walk *w, struct py_frame *frames)
+{
+    struct py_frame *f = &frames[(w->n - 1) & (PY_MAX_DEPTH - 1)];
+
+    if (!w->n || (f->flags & PY_FRAME_ENTRY))
+        return;
+    f->flags |= PY_FRAME_ENTRY;
+    f->addr = w->frame;
+}
+
+/* Reads f->code. -1: it is no code object, or none of a function of anybody's. */
+PY_INLINE int py_code(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
+                      struct py_frame *f)
+{
+    if (walk_read(mem, f->code + lay->code_type, w->chunk, PY_CODE_READ) ||
+        (proc->code_type && py_u64(w, 0) != proc->code_type)) {
+        w->bad++; /* 3.13 on: None while a frame is being set up */
+        return -1;
+    }
+    f->firstline = py_u32(w, lay->code_firstline - lay->code_type);
+    w->name = py_u64(w, lay->code_name - lay->code_type);
+    w->filename = py_u64(w, lay->code_filename - lay->code_type);
+    if (lay->code_qualname)
+        w->name = py_u64(w, lay->code_qualname - lay->code_type);
+    f->name = (__u32)(w->name >> 4);
+    /* What 3.12 on puts between the call of a class and its __init__. */
+    return lay->entry == PY_ENTRY_SHIM && !f->firstline && w->name == w->filename ? -1 : 0;
 }
 
 /* All frames of a thread state are read: goes on with an older interpreter's, which lie further out. 1: go
@@ -209,30 +255,23 @@ PY_INLINE int py_outer(void *mem, const struct py_layout *lay, const struct py_p
 PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
                       struct py_frame *frames)
 {
-    __u64 code, instr, addr = 0;
-    __u32 n, len = lay->frame_len, index = 0;
-    __u8 owner;
+    __u32 n = w->n, len = lay->frame_len, base = lay->frame_base;
+    struct py_position at = {};
     struct py_frame *f;
+    __u64 back;
+    __u8 owner;
 
     if (!w->frame)
         return py_outer(mem, lay, proc, w);
     if (len > PY_CHUNK / 2)
         len = PY_CHUNK / 2;
-    if (walk_read(mem, w->frame + lay->frame_base, w->chunk, len))
+    if (walk_read(mem, w->frame + base, w->chunk, len))
         return py_fail(w);
-
-    code = py_u64(w, lay->frame_code - lay->frame_base) & ~7ull; /* 3.14 keeps tags in the low bits */
-    owner = py_u8(w, lay->frame_owner - lay->frame_base);
-    n = w->n;
+    back = py_u64(w, lay->frame_back - base);
+    owner = py_u8(w, lay->frame_owner - base);
     if (lay->entry == PY_ENTRY_SHIM && owner >= lay->shim_owner) {
-        if (n) {
-            f = &frames[(n - 1) & (PY_MAX_DEPTH - 1)];
-            if (!(f->flags & PY_FRAME_ENTRY)) {
-                f->flags |= PY_FRAME_ENTRY;
-                f->addr = w->frame;
-            }
-        }
-        w->frame = py_u64(w, lay->frame_back - lay->frame_base);
+        py_shim(w, frames);
+        w->frame = back;
         return 1;
     }
     if (n >= PY_MAX_DEPTH) {
@@ -240,41 +279,23 @@ PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_pr
         return 0;
     }
     f = &frames[n & (PY_MAX_DEPTH - 1)];
+    f->code = py_u64(w, lay->frame_code - base) & ~7ull; /* 3.14 keeps tags in the low bits */
+    f->addr = 0;
     f->flags = 0;
     if (lay->flags & PY_LAYOUT_LASTI)
-        instr = py_u32(w, lay->frame_instr - lay->frame_base);
+        at.instr = py_u32(w, lay->frame_instr - base);
     else
-        instr = py_u64(w, lay->frame_instr - lay->frame_base);
+        at.instr = py_u64(w, lay->frame_instr - base);
     if (lay->frame_tlbc)
-        index = py_u32(w, lay->frame_tlbc - lay->frame_base);
-    w->frame = py_u64(w, lay->frame_back - lay->frame_base);
-
-    if (lay->entry == PY_ENTRY_NONE || lay->entry == PY_ENTRY_EVERY ||
-        (lay->entry == PY_ENTRY_FLAG && owner)) {
+        at.copy = py_u32(w, lay->frame_tlbc - base);
+    w->frame = back;
+    if (lay->entry < PY_ENTRY_FLAG || (lay->entry == PY_ENTRY_FLAG && owner)) {
         f->flags = PY_FRAME_ENTRY;
-        addr = w->cframe;
-        if (addr && py_ptr(mem, addr + lay->cframe_prev, &w->cframe))
-            w->cframe = 0;
+        f->addr = py_entry_addr(mem, lay, w);
     }
-    if (walk_read(mem, code + lay->code_type, w->chunk, PY_CODE_READ) ||
-        (proc->code_type && py_u64(w, 0) != proc->code_type)) {
-        w->bad++; /* 3.13 on: None while a frame is being set up */
+    if (py_code(mem, lay, proc, w, f))
         return 1;
-    }
-    f->code = code;
-    f->addr = addr;
-    f->firstline = py_u32(w, lay->code_firstline - lay->code_type);
-    w->name = py_u64(w, lay->code_name - lay->code_type);
-    w->filename = py_u64(w, lay->code_filename - lay->code_type);
-    if (lay->code_qualname)
-        w->name = py_u64(w, lay->code_qualname - lay->code_type);
-    f->name = (__u32)(w->name >> 4);
-    if (lay->entry == PY_ENTRY_SHIM && !f->firstline && w->name == w->filename)
-        return 1; /* what 3.12 on puts between a class call and its __init__: no function of anybody's */
-    if (lay->flags & PY_LAYOUT_LASTI)
-        f->lasti = (__s32)((__u32)instr * lay->lasti_unit);
-    else
-        py_lasti(mem, lay, w, f, instr, index);
+    py_lasti(mem, lay, f, &at);
     w->n = n + 1;
     return 1;
 }
