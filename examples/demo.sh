@@ -24,7 +24,7 @@ find_python() {
 
 # Recording in the kernel needs root, or the capabilities.
 as_root=()
-if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null && ! "$WPROF" doctor >/dev/null 2>&1; then
+if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null; then
     as_root=(sudo)
 fi
 

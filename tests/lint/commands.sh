@@ -36,6 +36,12 @@ helps=$(for c in $commands; do "$WPROF" "$c" -h; done)
     grep -qF "setting $key" <<<"$helps" || echo "$key is the default of no option"
 done | check "every setting gives some option's default"
 
+# The default that -h shows must be the table's.
+grep -oE '\(default: [^ ]+, setting [^ )]+\)' <<<"$helps" | sed -E 's/\(default: ([^ ]+), setting ([^ )]+)\)/\1 \2/' |
+    while read -r value key; do
+        [ "$(env -i "$WPROF" --config /dev/null config "$key")" = "$value" ] || echo "$key: -h says $value"
+    done | check "defaults of options and settings agree"
+
 for c in $commands; do
     grep -q "wprof-$c" man/wprof.1.md || echo "wprof(1) does not mention wprof-$c(1)"
 done | check "wprof(1) names every command"
