@@ -10,7 +10,7 @@
 static __always_inline __u64 task_start(struct task_struct *t)
 {
     if (bpf_core_field_exists(t->start_boottime))
-        return BPF_CORE_READ(t, start_boottime);
+        return t->start_boottime;
     return BPF_CORE_READ((struct task_struct___old *)t, real_start_time);
 }
 
@@ -26,21 +26,29 @@ static __always_inline __u32 pid_number(struct pid *pid, __u32 level)
     return nr;
 }
 
+/* t must be a pointer that the verifier trusts (a tracepoint's argument, the current task): plain loads are
+ * cheaper than a helper's call for each. */
 static __always_inline void task_describe(struct wire_task *out, struct task_struct *t)
 {
-    struct pid *pid = BPF_CORE_READ(t, thread_pid), *lead = BPF_CORE_READ(t, group_leader, thread_pid);
-    __u32 depth = lead ? BPF_CORE_READ(lead, level) : 0;
-    __u32 own = own_pidns_level;
+    struct task_struct *leader = t->group_leader;
+    struct pid *pid = t->thread_pid, *lead = leader->thread_pid;
+    __u32 own = own_pidns_level, depth = lead ? lead->level : 0;
 
-    out->tgid = BPF_CORE_READ(t, tgid);
-    out->tid = BPF_CORE_READ(t, pid);
-    out->ns_tgid = lead && depth >= own ? pid_number(lead, own) : 0;
-    out->ns_tid = pid && depth >= own ? pid_number(pid, own) : 0;
-    out->own_tgid = lead ? pid_number(lead, depth) : 0;
+    out->tgid = t->tgid;
+    out->tid = t->pid;
+    out->ns_tgid = out->tgid;
+    out->ns_tid = out->tid;
+    out->own_tgid = out->tgid;
     out->pad = 0;
+    if (own) {
+        out->ns_tgid = lead && depth >= own ? pid_number(lead, own) : 0;
+        out->ns_tid = pid && depth >= own ? pid_number(pid, own) : 0;
+    }
+    if (depth)
+        out->own_tgid = pid_number(lead, depth);
     out->start = task_start(t);
-    out->leader_start = task_start(BPF_CORE_READ(t, group_leader));
-    bpf_probe_read_kernel(out->comm, sizeof(out->comm), &t->comm);
+    out->leader_start = task_start(leader);
+    __builtin_memcpy(out->comm, t->comm, sizeof(out->comm));
 }
 
 #endif

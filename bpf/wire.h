@@ -48,12 +48,8 @@ enum { WIRE_TABLE_NONE = 0xffffffff }; /* `first` of a module that has no unwind
 struct wire_proc {
     __u64 start; /* start_boottime of the leader: tells a reused pid apart */
     __u32 map_first, map_n;
+    __u32 slice; /* a number that no other slice's contents had, 0: none */
     __u32 image; /* + 1 at each exec */
-    __u32 flags;
-};
-
-enum {
-    WIRE_PROC_PYTHON = 1, /* py_procs has this process */
 };
 
 struct wire_task {

@@ -86,6 +86,13 @@ static void push_native(struct stack_taker *k, uint32_t i)
         (struct raw_frame){.kind = FRAME_NATIVE, .exact = !k->frames[i].is_return, .addr = k->frames[i].ip};
 }
 
+static int is_jit(const struct process *p, uint64_t pc)
+{
+    const struct mapping *m = process_lookup(p, pc);
+
+    return m && !m->file;
+}
+
 /* Both walks' frames in one order. */
 static void push_merged(struct stack_taker *k, const struct wire_sample *s, const struct parts *parts,
                         int whole)
@@ -99,12 +106,12 @@ static void push_merged(struct stack_taker *k, const struct wire_sample *s, cons
 
     for (uint32_t i = 0; i < k->n; i++) {
         uint64_t pc = k->frames[i].ip - k->frames[i].is_return;
-        const struct mapping *m = process_lookup(k->process, pc);
 
         k->spans[i].sp = k->frames[i].sp;
-        k->spans[i].flags = py_target_is_eval(target, pc) ? PY_NATIVE_EVAL
-                            : m && !m->file               ? PY_NATIVE_JIT
-                                                          : 0;
+        k->spans[i].flags = py_target_is_eval(target, pc) ? PY_NATIVE_EVAL : 0;
+        /* A trampoline can only stand right outside of an eval loop: no need to look the others up. */
+        if (i && k->spans[i - 1].flags == PY_NATIVE_EVAL && is_jit(k->process, pc))
+            k->spans[i].flags |= PY_NATIVE_JIT;
     }
     n = py_merge(k->slots, k->spans, k->n, parts->python, s->python_n, &how, &k->merged);
     for (size_t i = 0; i < n; i++) {

@@ -111,8 +111,6 @@ static uint32_t add_file(struct modules *m, pid_t pid, const struct procfs_map *
         memcpy(f.layout.build_id, build_id, build_id_len);
     }
     f.path = plain_path(map->path);
-    if (f.fd < 0)
-        f.table = CODE_TABLE_NONE;
     return add(m, &f);
 }
 
@@ -134,8 +132,8 @@ uint32_t modules_find(struct modules *m, pid_t pid, const struct procfs_map *map
         struct code_file *f = modules_get(m, (uint32_t)*slot);
 
         f->fd = procfs_open_mapped(pid, map);
-        if (f->fd >= 0 && !f->store_id && !unw_layout_read(f->fd, &f->layout, NULL) && f->layout.n)
-            f->table = CODE_TABLE_UNASKED;
+        if (f->fd >= 0 && unw_layout_read(f->fd, &f->layout, NULL) < 0)
+            log_debug("%s: not the file that was mapped before", f->path);
         return (uint32_t)*slot;
     }
     id = add_file(m, pid, map, build_id, build_id_len);

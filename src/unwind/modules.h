@@ -16,21 +16,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum code_table {
-    CODE_TABLE_UNASKED, /* no walk has come through yet */
-    CODE_TABLE_ASKED,   /* being built or loaded */
-    CODE_TABLE_READY,   /* in the kernel */
-    CODE_TABLE_NONE,    /* the file has no unwind information */
-    CODE_TABLE_FULL,    /* no room in the kernel: user space finishes its walks */
-};
-
 struct code_file {
     char *path; /* as the target saw it, without " (deleted)" */
     uint64_t dev, ino;
-    int fd;       /* -1: it could not be opened */
-    int fd_given; /* the store has taken the descriptor over */
-    uint8_t kind; /* enum module_kind: FILE, VDSO; JIT for what is no ELF file */
-    enum code_table table;
+    int fd;                   /* -1: it could not be opened */
+    int fd_given;             /* the store has taken the descriptor over */
+    uint8_t kind;             /* enum module_kind: FILE, VDSO; JIT for what is no ELF file */
+    uint8_t table_asked;      /* its table is being made, or was */
     struct unw_layout layout; /* n == 0: not an ELF file with code */
     struct unw_lazy *lazy;
     int lazy_tried;

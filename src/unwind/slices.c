@@ -53,6 +53,7 @@ uint32_t slices_put(struct slices *s, const struct wire_mapping *m, uint32_t n, 
         id = (uint32_t)s->list.n;
     }
     s->list.a[id - 1].n = n;
+    s->list.a[id - 1].number = ++s->last_number;
     s->list.a[id - 1].refs = 1;
     if (n)
         memcpy(s->at + s->list.a[id - 1].first, m, n * sizeof(*m));

@@ -21,6 +21,7 @@ enum { SLICES_CLASSES = 12, SLICES_SMALLEST = 32 }; /* 32, 64, ... 65536 mapping
 
 struct slice {
     uint32_t first, n;
+    uint32_t number; /* that no other contents had: what the kernel's side remembers rows by */
     uint32_t refs;
     uint8_t size_class;
     uint64_t freed_ns;
@@ -29,6 +30,7 @@ struct slice {
 struct slices {
     struct wire_mapping *at; /* borrowed */
     size_t room, used;
+    uint32_t last_number;
     VEC(struct slice) list; /* slice id is index + 1 */
     struct {
         VEC(uint32_t) ids; /* oldest first */

@@ -11,16 +11,18 @@
 
 struct table_worker;
 
-/* cache may be NULL; it must outlive the worker. NULL with `e` when no thread can be had. */
-struct table_worker *table_worker_new(struct unw_cache *cache, struct err *e);
+/* What becomes of a finished table: called in the worker's thread, one at a time. t is NULL where none could
+ * be made; it is freed afterwards. */
+typedef void table_worker_publish(void *arg, uint32_t file, const struct unw_table *t);
+
+/* cache may be NULL; it and arg must outlive the worker. NULL with `e` when no thread can be had. */
+struct table_worker *table_worker_new(struct unw_cache *cache, table_worker_publish *publish, void *arg,
+                                      struct err *e);
 void table_worker_free(struct table_worker *w); /* what was asked for and hasn't begun is dropped */
 
 /* Asks for the table of an open file, or of an image in memory (fd -1). Both must stay until it is done. */
 void table_worker_ask(struct table_worker *w, uint32_t file, int fd, const void *image, size_t image_n);
 
-/* 1 and a finished one: *t belongs to the caller, NULL when it could not be built. 0: none. */
-int table_worker_take(struct table_worker *w, uint32_t *file, struct unw_table **t);
-int table_worker_fd(const struct table_worker *w);    /* readable when there is one */
 uint64_t table_worker_cpu_ns(struct table_worker *w); /* CPU time of the thread so far */
 
 #endif

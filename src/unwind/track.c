@@ -44,7 +44,8 @@ struct track {
     struct table_worker *worker;
     struct wire_table *tables; /* the kernel's, by file id */
     size_t tables_n;
-    VEC(struct change) pending; /* sorted by time from `next` on */
+    uint32_t rows_used, tables_made, tables_refused; /* the worker's; read atomically */
+    VEC(struct change) pending;                      /* sorted by time from `next` on */
     size_t next;
     uint64_t order;
     int unsorted;
@@ -69,6 +70,27 @@ static int open_rings(struct track *t, struct err *e)
     return rc;
 }
 
+/* In the worker's thread: rows_used and the tables are its own, what it tells of is atomic. */
+static void publish_table(void *arg, uint32_t file, const struct unw_table *table)
+{
+    struct track *t = arg;
+    uint32_t first = t->rows_used;
+    struct err e = {0};
+
+    if (!table || !table->n)
+        __atomic_store_n(&t->tables[file].first, WIRE_TABLE_NONE, __ATOMIC_RELEASE);
+    else if (bpfside_write_rows(t->bpf, first, table->rows, table->n, &e) < 0) {
+        log_debug("unwind table %u: %s", file, e.msg);
+        __atomic_add_fetch(&t->tables_refused, 1, __ATOMIC_RELAXED);
+    } else {
+        __atomic_store_n(&t->rows_used, first + table->n, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&t->tables_made, 1, __ATOMIC_RELAXED);
+        /* The kernel's side looks at n first. */
+        __atomic_store_n(&t->tables[file].first, first, __ATOMIC_RELEASE);
+        __atomic_store_n(&t->tables[file].n, table->n, __ATOMIC_RELEASE);
+    }
+}
+
 struct track *track_new(struct bpfside *b, struct unw_cache *cache, int whole_machine,
                         const struct track_hooks *hooks, struct err *e)
 {
@@ -83,7 +105,7 @@ struct track *track_new(struct bpfside *b, struct unw_cache *cache, int whole_ma
     slices_init(&t->slices, maps, n);
     t->tables = bpfside_tables(b, &t->tables_n);
     t->tables[0].first = WIRE_TABLE_NONE; /* JIT code's */
-    t->worker = table_worker_new(cache, e);
+    t->worker = table_worker_new(cache, publish_table, t, e);
     if (!t->worker || open_rings(t, e) < 0 || bpfside_follow(b, e) < 0) {
         track_free(t);
         return NULL;
@@ -111,8 +133,7 @@ void track_free(struct track *t)
 int track_watch(const struct track *t, int epoll_fd, struct err *e)
 {
     struct epoll_event ev = {.events = EPOLLIN};
-    int rc = epoll_ctl(epoll_fd, EPOLL_CTL_ADD, bpfside_fd(t->bpf), &ev) |
-             epoll_ctl(epoll_fd, EPOLL_CTL_ADD, table_worker_fd(t->worker), &ev);
+    int rc = epoll_ctl(epoll_fd, EPOLL_CTL_ADD, bpfside_fd(t->bpf), &ev);
 
     for (size_t i = 0; i < t->rings.n; i++)
         rc |= epoll_ctl(epoll_fd, EPOLL_CTL_ADD, t->rings.a[i].fd, &ev);
@@ -402,7 +423,7 @@ static void publish_slice(struct track *t, struct process *p, uint64_t now)
         if (f) {
             w.base += f->layout.base;
             w.table = table_index(t, m->file);
-            if (f->table == CODE_TABLE_NONE && w.table)
+            if (f->fd < 0 && f->kind == MODULE_FILE && w.table) /* there is nothing to make a table of */
                 t->tables[w.table].first = WIRE_TABLE_NONE;
         } else
             w.flags = WIRE_MAP_JIT | (p->has_perf_map && !p->python ? WIRE_MAP_FRAMEPTR : 0);
@@ -429,33 +450,8 @@ static void publish_process(struct track *t, struct process *p, uint64_t now)
     want.start = have.start;
     want.map_first = s ? s->first : 0;
     want.map_n = s ? s->n : 0;
-    want.flags = have.flags;
+    want.slice = s ? s->number : 0;
     bpfside_set_proc(t->bpf, p->tgid, &want);
-}
-
-static void publish_table(struct track *t, uint32_t file, struct unw_table *table)
-{
-    struct code_file *f = modules_get(&t->modules, file);
-    uint32_t first = (uint32_t)t->stats.rows, i = table_index(t, file);
-    struct err e = {0};
-
-    if (!table || !table->n || !i) {
-        f->table = CODE_TABLE_NONE;
-        if (i)
-            t->tables[i].first = WIRE_TABLE_NONE;
-    } else if (bpfside_write_rows(t->bpf, first, table->rows, table->n, &e) < 0) {
-        f->table = CODE_TABLE_FULL;
-        t->stats.tables_refused++;
-        log_debug("%s: %s", f->path, e.msg);
-    } else {
-        f->table = CODE_TABLE_READY;
-        t->stats.rows += table->n;
-        t->stats.tables++;
-        /* The kernel's side looks at n first. */
-        __atomic_store_n(&t->tables[i].first, first, __ATOMIC_RELEASE);
-        __atomic_store_n(&t->tables[i].n, table->n, __ATOMIC_RELEASE);
-    }
-    unw_table_free(table);
 }
 
 void track_want_table(struct track *t, uint32_t file)
@@ -464,9 +460,9 @@ void track_want_table(struct track *t, uint32_t file)
     const void *image = NULL;
     size_t n = 0;
 
-    if (!f || f->table != CODE_TABLE_UNASKED)
+    if (!f || f->table_asked || !table_index(t, file))
         return;
-    f->table = CODE_TABLE_ASKED;
+    f->table_asked = 1;
     if (f->kind == MODULE_VDSO)
         image = modules_vdso(&n);
     table_worker_ask(t->worker, file, f->fd, image, n);
@@ -481,11 +477,7 @@ static void drop_process(struct track *t, struct process *p, uint64_t now)
 void track_publish(struct track *t)
 {
     uint64_t now = clock_monotonic();
-    struct unw_table *table;
-    uint32_t file;
 
-    while (table_worker_take(t->worker, &file, &table))
-        publish_table(t, file, table);
     for (size_t i = t->processes.list.n; i-- > 0;) { /* backwards: a removal moves the last one down */
         struct process *p = t->processes.list.a[i];
 
@@ -570,5 +562,8 @@ const struct processes *track_processes(const struct track *t)
 void track_stats(struct track *t, struct track_stats *out)
 {
     *out = t->stats;
+    out->tables = __atomic_load_n(&t->tables_made, __ATOMIC_RELAXED);
+    out->rows = __atomic_load_n(&t->rows_used, __ATOMIC_RELAXED);
+    out->tables_refused = __atomic_load_n(&t->tables_refused, __ATOMIC_RELAXED);
     out->tables_ns = table_worker_cpu_ns(t->worker);
 }
