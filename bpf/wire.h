@@ -72,6 +72,7 @@ enum wire_type {
     WIRE_EXEC,
     WIRE_EXIT,
     WIRE_PYCODE,
+    WIRE_TYPES,
 };
 
 struct wire_native {

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct trace;
+
 /* What the recorder gives every collector; outlives them. */
 struct record_ctx {
     struct store *store;         /* collectors add frames, stacks, tasks and push events; the recorder flushes */
@@ -27,6 +29,8 @@ struct record_ctx {
     const char *tier;            /* forced tier, or NULL */
     uint64_t start_mono;         /* set when the gate opens */
     uint64_t (*now)(void);       /* CLOCK_MONOTONIC ns */
+    uint64_t min_block;          /* ns: shorter waits are summed, not listed */
+    struct trace *trace;         /* what tier A's collectors share (collect/trace.h); NULL as long as none has asked */
 };
 
 struct collector; /* the collector's own state */
