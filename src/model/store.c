@@ -9,6 +9,7 @@ void store_release(struct store *s)
     frames_release(&s->frames);
     stacks_release(&s->stacks);
     tasks_release(&s->tasks);
+    waits_release(&s->waits);
     vec_release(&s->events);
     vec_release(&s->counters);
 }

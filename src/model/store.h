@@ -9,6 +9,7 @@
 #include "model/stacks.h"
 #include "model/strtab.h"
 #include "model/tasks.h"
+#include "model/waits.h"
 
 /* A count or figure by dotted name ("cpu.taken"); the last value written wins. See quality.h for those in use. */
 struct counter {
@@ -21,6 +22,7 @@ struct store {
     struct frames frames;
     struct stacks stacks;
     struct tasks tasks;
+    struct waits waits;
     VEC(struct event) events;     /* readers: all of them; the recorder: those not yet written */
     VEC(struct counter) counters; /* few: searched linearly */
 };

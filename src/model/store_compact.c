@@ -151,6 +151,13 @@ static void compact_rest(struct ids *x)
     for (size_t i = 0; i < from->counters.n; i++)
         *vec_push(&to->counters) =
             (struct counter){string(x, from->counters.a[i].name), from->counters.a[i].value};
+    for (size_t i = 0; i < from->waits.list.n; i++) {
+        struct wait w = from->waits.list.a[i];
+
+        w.what = string(x, w.what);
+        w.waker_stack = x->stack[w.waker_stack];
+        *vec_push(&to->waits.list) = w;
+    }
     vec_reserve(&to->events, from->events.n);
     for (size_t i = 0; i < from->events.n; i++) {
         struct event ev = from->events.a[i];

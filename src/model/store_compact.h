@@ -8,7 +8,7 @@
 /*
  * Fills the empty `to` from `from`, which stays as it is: frames by module and address (names then come in
  * runs), stacks depth first, strings in the order of their use (those nothing uses are left out). Modules'
- * fds stay behind. Ids differ between the two, but tasks keep theirs.
+ * fds stay behind. Ids differ between the two, but tasks and waits keep theirs.
  */
 void store_compact(struct store *to, const struct store *from);
 

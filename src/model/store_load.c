@@ -202,6 +202,32 @@ out:
     return rc;
 }
 
+static int waits_get_rows(struct store *s, struct cursor *c, size_t n)
+{
+    uint64_t *v = mem_alloc(5 * n * sizeof(*v)), *reason = v, *irq = v + n, *task = v + 2 * n,
+             *stack = v + 3 * n, *what = v + 4 * n, strings = strtab_count(&s->strings);
+    size_t before = s->waits.list.n;
+
+    for (size_t i = 0; i < 5; i++)
+        column_get(c, v + i * n, n);
+    for (size_t i = 0; i < n && !c->bad; i++) {
+        if (reason[i] > UINT8_MAX || irq[i] > 1 || task[i] > s->tasks.list.n ||
+            stack[i] > s->stacks.nodes.n || what[i] > strings) {
+            c->bad = 1;
+            break;
+        }
+        *vec_push(&s->waits.list) = (struct wait){.waker_task = (uint32_t)task[i],
+                                                  .waker_stack = (uint32_t)stack[i],
+                                                  .what = (uint32_t)what[i],
+                                                  .reason = (uint8_t)reason[i],
+                                                  .irq = (uint8_t)irq[i]};
+    }
+    if (c->bad)
+        s->waits.list.n = before;
+    free(v);
+    return c->bad ? -1 : 0;
+}
+
 static int counters_get(struct store *s, struct cursor *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -224,7 +250,7 @@ static int block_get(struct store *s, const struct wlog_block *b, struct store_l
     static int (*const get[])(struct store *, struct cursor *, size_t) = {
         [WLOG_STRINGS] = strings_get,    [WLOG_MODULES] = modules_get,     [WLOG_FRAMES] = frames_get_rows,
         [WLOG_STACKS] = stacks_get_rows, [WLOG_TASKS] = tasks_get_rows,    [WLOG_NAMES] = names_get_rows,
-        [WLOG_COUNTERS] = counters_get,  [WLOG_EVENTS] = store_events_get,
+        [WLOG_COUNTERS] = counters_get,  [WLOG_EVENTS] = store_events_get, [WLOG_WAITS] = waits_get_rows,
     };
     struct cursor c = cursor_init(b->p, b->n);
     uint64_t n;
@@ -275,7 +301,7 @@ int store_log_load(struct store *s, int fd, const void *mem, size_t n, struct st
     }
     load->good_bytes = r.pos;
     while (!load->ended && (rc = wlog_next(&r, &b, &load->why)) > 0) {
-        if (b.version > 1 && b.type <= WLOG_END) {
+        if (b.version > 1 && b.type < WLOG_TYPES) {
             rc =
                 err_set(e, "a block of type %u is in version %u, this wprof reads up to 1: use a newer wprof",
                         b.type, b.version);

@@ -270,6 +270,33 @@ static int flush_names(struct store_log *w, const struct frames *f, struct err *
     return rc;
 }
 
+static void waits_put(struct wlog_payload *p, const struct wait *a, size_t n, struct zpacker *trial)
+{
+    uint64_t *v = mem_alloc(n * sizeof(*v));
+
+    PUT_COLUMN(p, v, n, WLOG_EVENTS, trial, a[i].reason);
+    PUT_COLUMN(p, v, n, WLOG_EVENTS, trial, a[i].irq);
+    PUT_COLUMN(p, v, n, WLOG_EVENTS, trial, a[i].waker_task);
+    PUT_COLUMN(p, v, n, WLOG_STACKS, trial, a[i].waker_stack);
+    PUT_COLUMN(p, v, n, WLOG_STACKS, trial, a[i].what);
+    free(v);
+}
+
+static int flush_waits(struct store_log *w, const struct waits *t, struct err *e)
+{
+    while (w->waits < t->list.n) {
+        size_t n = rows(w->waits, t->list.n);
+        struct wlog_payload p = {0};
+
+        buf_add_varint(&p.raw, n);
+        waits_put(&p, t->list.a + w->waits, n, w->trial);
+        if (append(w, WLOG_WAITS, &p, e))
+            return -1;
+        w->waits += n;
+    }
+    return 0;
+}
+
 static int counters_changed(const struct store_log *w, const struct store *s)
 {
     if (w->counters.n != s->counters.n)
@@ -328,7 +355,7 @@ int store_log_flush(struct store_log *w, struct store *s, int keep_events, struc
 {
     if (flush_strings(w, &s->strings, e) || flush_frames(w, &s->frames, e) ||
         flush_stacks(w, &s->stacks, e) || flush_tasks(w, &s->tasks, e) || flush_names(w, &s->frames, e) ||
-        flush_counters(w, s, e))
+        flush_waits(w, &s->waits, e) || flush_counters(w, s, e))
         return -1;
     return flush_events(w, s, keep_events, e);
 }

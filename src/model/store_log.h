@@ -19,7 +19,7 @@ enum {
 struct store_log {
     struct wlog_writer log;
     struct zpacker *trial; /* NULL: columns in their usual coding */
-    size_t strings, modules, frames, stacks, names;
+    size_t strings, modules, frames, stacks, names, waits;
     VEC(struct counter) counters;
     uint64_t events;
 };

@@ -37,6 +37,8 @@ enum wlog_type {
     WLOG_COUNTERS,
     WLOG_EVENTS,
     WLOG_END,
+    WLOG_WAITS,
+    WLOG_TYPES,
 };
 
 enum wlog_coding { WLOG_STORED, WLOG_ZSTD };
