@@ -43,8 +43,16 @@ static void fill(struct store *s, int round)
                                                .cpu = (uint16_t)(i % 2),
                                                .flags = EVENT_ROOT,
                                                .kind = EVENT_SAMPLE};
-    *vec_push(&s->events) =
-        (struct event){.ts = 1000000005, .dur = 77, .value = 3, .metric = work, .kind = EVENT_OFFCPU};
+    *vec_push(&s->events) = (struct event){
+        .ts = 1000000005,
+        .dur = 77,
+        .value = 3,
+        .metric = work,
+        .attr = waits_add(
+            &s->waits,
+            &(struct wait){.waker_task = 2, .waker_stack = stack, .what = libc, .reason = WAIT_PIPE}),
+        .kind = EVENT_OFFCPU};
+    waits_add(&s->waits, &(struct wait){.reason = WAIT_SLEEP, .irq = 1});
     store_set_counter(s, "cpu.taken", 20 + (uint64_t)round);
 }
 
@@ -116,6 +124,8 @@ static void comes_out_as_it_went_in(void **state)
         check_prefix(&r, &r);
         assert_int_equal(strtab_count(&r.strings), strtab_count(&s.strings));
         assert_int_equal(r.frames.list.n, s.frames.list.n);
+        assert_int_equal(r.waits.list.n, s.waits.list.n);
+        assert_memory_equal(r.waits.list.a, s.waits.list.a, r.waits.list.n * sizeof(*r.waits.list.a));
         assert_int_equal(r.frames.modules.n, 1);
         assert_int_equal(r.frames.modules.a[0].build_id[2], 3);
         assert_int_equal(r.frames.modules.a[0].fd, -1);
@@ -317,12 +327,10 @@ static void columns_in_every_coding(void **state)
     }
 }
 
-/* The text of an event's stack, so that stores with other ids compare. */
-static void spell(const struct store *s, const struct event *ev, struct buf *out)
+/* The text of an event's stack and of its waker's, so that stores with other ids compare. */
+static void spell_stack(const struct store *s, uint32_t id, struct buf *out)
 {
-    buf_addf(out, "%llu %llu %llu %u %u %s:", (unsigned long long)ev->ts, (unsigned long long)ev->dur,
-             (unsigned long long)ev->value, ev->task, ev->flags, strtab_get(&s->strings, ev->metric));
-    for (uint32_t id = ev->stack; id; id = stacks_get(&s->stacks, id)->parent) {
+    for (; id; id = stacks_get(&s->stacks, id)->parent) {
         const struct frame *f = frames_get(&s->frames, stacks_get(&s->stacks, id)->frame);
         const struct frame_name *names;
         struct frame_name self;
@@ -331,6 +339,19 @@ static void spell(const struct store *s, const struct event *ev, struct buf *out
         buf_addf(out, " %d/%llx", f->kind, (unsigned long long)f->addr);
         for (uint32_t i = 0; i < n; i++)
             buf_addf(out, "=%s@%u", strtab_get(&s->strings, names[i].func), names[i].line);
+    }
+}
+
+static void spell(const struct store *s, const struct event *ev, struct buf *out)
+{
+    const struct wait *w = waits_get(&s->waits, ev->attr);
+
+    buf_addf(out, "%llu %llu %llu %u %u %s:", (unsigned long long)ev->ts, (unsigned long long)ev->dur,
+             (unsigned long long)ev->value, ev->task, ev->flags, strtab_get(&s->strings, ev->metric));
+    spell_stack(s, ev->stack, out);
+    if (w) {
+        buf_addf(out, " waits %u %s %u:", w->reason, strtab_get(&s->strings, w->what), w->waker_task);
+        spell_stack(s, w->waker_stack, out);
     }
     buf_addch(out, '\n');
 }
