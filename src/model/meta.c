@@ -4,6 +4,7 @@
 #include "model/quality.h"
 #include "model/session.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,27 +89,18 @@ static void texts_parse(struct meta *m, const struct text_field *f, size_t n, co
         *text_at(m, &f[i]) = text_of(json_get(root, f[i].key));
 }
 
-/* An array of strings; a lone string is an array of one (AIProf's notes). */
+/* An array of strings. */
 #define STRINGS_PARSE(v, value)                                                                              \
     do {                                                                                                     \
         const struct json_value *value_ = (value);                                                           \
-        if (value_ && value_->type == JSON_ARRAY)                                                            \
-            value_ = value_->child;                                                                          \
-        else if (value_ && value_->type != JSON_STRING)                                                      \
-            value_ = NULL;                                                                                   \
+        value_ = value_ && value_->type == JSON_ARRAY ? value_->child : NULL;                                \
         for (; value_; value_ = value_->next)                                                                \
-            if (value_->type == JSON_STRING)                                                  \
+            if (value_->type == JSON_STRING)                                                                 \
                 *vec_push(v) = text_of(value_);                                                              \
     } while (0)
 
-static void notes_parse(struct meta *m, const struct json_value *v)
+static void note_lines(struct meta *m, const char *s)
 {
-    const char *s = v && v->type == JSON_STRING ? v->str : NULL;
-
-    if (!s) {
-        STRINGS_PARSE(&m->notes, v);
-        return;
-    }
     while (*s) {
         size_t n = strcspn(s, "\n");
 
@@ -116,6 +108,26 @@ static void notes_parse(struct meta *m, const struct json_value *v)
             *vec_push(&m->notes) = mem_strndup(s, n);
         s += n + (s[n] == '\n');
     }
+}
+
+/* AIProf writes one text, others a list. */
+static void notes_parse(struct meta *m, const struct json_value *v)
+{
+    if (v && v->type == JSON_STRING)
+        note_lines(m, v->str);
+    for (v = v && v->type == JSON_ARRAY ? v->child : NULL; v; v = v->next)
+        if (v->type == JSON_STRING)
+            note_lines(m, v->str);
+}
+
+static int is_sha256(const char *s)
+{
+    return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+}
+
+static double finite_or_0(double v)
+{
+    return isfinite(v) ? v : 0;
 }
 
 static void lists_parse(struct meta *m, const struct json_value *root)
@@ -131,7 +143,8 @@ static void lists_parse(struct meta *m, const struct json_value *root)
         struct meta_artifact a = {.kind = text_of(json_get(v, "kind")), .path = text_of(json_get(v, "path"))};
 
         a.size = json_get_u64(v, "size", 0);
-        strncpy(a.sha256, json_get_str(v, "sha256", ""), sizeof(a.sha256) - 1);
+        if (is_sha256(json_get_str(v, "sha256", "")))
+            strcpy(a.sha256, json_get_str(v, "sha256", ""));
         *vec_push(&m->artifacts) = a;
     }
 }
@@ -148,9 +161,9 @@ static void numbers_parse(struct meta *m, const struct json_value *root)
     const struct json_value *clock = json_get(root, "clock");
 
     m->pid = get_i64(root, "pid", 0);
-    m->start_ts = json_get_f64(root, "start_ts", 0);
-    m->end_ts = json_get_f64(root, "end_ts", 0);
-    m->duration_s = json_get_f64(root, "duration_s", 0);
+    m->start_ts = finite_or_0(json_get_f64(root, "start_ts", 0));
+    m->end_ts = finite_or_0(json_get_f64(root, "end_ts", 0));
+    m->duration_s = finite_or_0(json_get_f64(root, "duration_s", 0));
     m->ncpus = (uint32_t)json_get_u64(root, "ncpus", 0);
     m->frequency = json_get_u64(root, "frequency", 0);
     m->exit_code = get_i64(root, "exit_code", -1);

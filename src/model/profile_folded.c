@@ -30,6 +30,9 @@ static void clean(char *s, size_t n)
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)s[i] < 0x20 || s[i] == ';' || s[i] == 0x7f)
             s[i] = '_';
+    /* Readers take the spaces before the value as part of the separator. */
+    for (; n && s[n - 1] == ' '; n--)
+        s[n - 1] = '_';
 }
 
 static void make_labels(struct text_tree *t, const struct profile *p)
