@@ -152,8 +152,10 @@ static void user_part(struct stack_taker *k, struct process *p, const struct wir
     push_user(k, s, parts, st == WALK_ROOT);
     if (st == WALK_ROOT)
         *flags |= EVENT_ROOT;
-    if (s->flags & WIRE_PY_STATE)
-        *flags |= EVENT_PYTHON | (s->python_n ? EVENT_PYTHON_FRAMES : 0);
+    if (s->python_n) /* a state without frames runs no Python: the interpreter starts, or ends */
+        *flags |= EVENT_PYTHON | EVENT_PYTHON_FRAMES;
+    else if (s->flags & WIRE_PY_ERROR)
+        *flags |= EVENT_PYTHON;
     if (st == WALK_FULL || s->flags & WIRE_PY_FULL) {
         *flags |= EVENT_TRUNCATED;
         push_marker(k, &k->truncated, "[truncated]");

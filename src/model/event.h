@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one fixed shape of everything that has a time. Rare fields go to a side table at `attr`; a new source never widens this. */
+/* The one fixed shape of everything that has a time. Rare fields go to a side table at `attr`; a new source
+ * never widens this. */
 #ifndef WPROF_MODEL_EVENT_H
 #define WPROF_MODEL_EVENT_H
 
@@ -7,9 +8,9 @@
 
 enum event_kind {
     EVENT_NONE,
-    EVENT_SAMPLE,  /* on CPU: value = samples: 1 as taken, more where one stands for several (sums, imports) */
-    EVENT_OFFCPU,  /* blocked: dur */
-    EVENT_RUNQ,    /* runnable, not running: dur */
+    EVENT_SAMPLE, /* on CPU: value = samples: 1 as taken, more where one stands for several (sums, imports) */
+    EVENT_OFFCPU, /* blocked: dur */
+    EVENT_RUNQ,   /* runnable, not running: dur */
     EVENT_GIL,
     EVENT_GPU,
     EVENT_MARKER,
@@ -18,19 +19,19 @@ enum event_kind {
 
 /* How the stack was got (EVENT_SAMPLE and others with a stack). */
 enum {
-    EVENT_ROOT = 1,        /* the walk reached the thread's start (kernel threads: always) */
-    EVENT_TRUNCATED = 2,   /* deeper than the limit */
-    EVENT_SCANNED = 4,     /* a frame was found by scanning for a return address */
-    EVENT_FINISHED = 8,    /* completed in user space: the row was missing in BPF */
-    EVENT_PYTHON = 16,     /* the thread has a Python thread state */
+    EVENT_ROOT = 1,           /* the walk reached the thread's start (kernel threads: always) */
+    EVENT_TRUNCATED = 2,      /* deeper than the limit */
+    EVENT_SCANNED = 4,        /* a frame was found by scanning for a return address */
+    EVENT_FINISHED = 8,       /* completed in user space: the row was missing in BPF */
+    EVENT_PYTHON = 16,        /* the thread ran Python: its state has frames, or they could not be read */
     EVENT_PYTHON_FRAMES = 32, /* and at least one Python frame was read */
-    EVENT_FRAMEPTR = 64,   /* a frame was found by frame pointer */
-    EVENT_USER = 128,      /* the CPU was in user mode */
+    EVENT_FRAMEPTR = 64,      /* a frame was found by frame pointer */
+    EVENT_USER = 128,         /* the CPU was in user mode */
 };
 
 struct event {
-    uint64_t ts;    /* ns of CLOCK_MONOTONIC, the start */
-    uint64_t dur;   /* ns, 0 for an instant */
+    uint64_t ts;  /* ns of CLOCK_MONOTONIC, the start */
+    uint64_t dur; /* ns, 0 for an instant */
     uint64_t value;
     uint32_t task, stack;
     uint32_t metric; /* strtab: the perf event's name, the metric's name; 0: the kind says it */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How well it was measured: the figures that every view shows. Shares are 0..1; "not measured" is NAN, and null in JSON. */
+/* How well it was measured: the figures that every view shows. Shares are 0..1; "not measured" is NAN, and
+ * null in JSON. */
 #ifndef WPROF_MODEL_QUALITY_H
 #define WPROF_MODEL_QUALITY_H
 
@@ -13,20 +14,20 @@ struct meta;
 /*
  * Counters that collectors leave in the store (all of the cpu collector unless said):
  *   cpu.expected       samples that the target's run time would give at the frequency
- *   cpu.taken          samples that arrived           cpu.lost      dropped for want of ring space, or by the kernel
- *   cpu.nostack        samples whose stack was lost   cpu.bpf_ns    time in BPF programs (absent: not measured)
- *   cpu.bpf_runs       runs of them                   cpu.tick_ns   the bare timer tick, where measured
- *   target.cpu_ns      the target's CPU time          own.cpu_ns    the recorder's own, gate opening to command's end
- *   own.tables_ns      building unwind tables, not in own.cpu_ns    own.rss_max  bytes
+ *   cpu.taken          samples that arrived           cpu.lost      dropped for want of ring space, or by the
+ * kernel cpu.nostack        samples whose stack was lost   cpu.bpf_ns    time in BPF programs (absent: not
+ * measured) cpu.bpf_runs       runs of them                   cpu.tick_ns   the bare timer tick, where
+ * measured target.cpu_ns      the target's CPU time          own.cpu_ns    the recorder's own, gate opening
+ * to command's end own.tables_ns      building unwind tables, not in own.cpu_ns    own.rss_max  bytes
  */
 struct quality {
     uint64_t expected, taken, lost;
     uint64_t truncated, scanned, finished, frame_pointer;
-    uint64_t unwound, unknown;             /* samples */
-    uint64_t python, python_framed;        /* samples of threads with a Python state; those with >= 1 Python frame */
-    uint64_t frames, frames_unknown;       /* distinct frames in the profile */
+    uint64_t unwound, unknown;       /* samples */
+    uint64_t python, python_framed;  /* samples of threads that ran Python; those with >= 1 Python frame */
+    uint64_t frames, frames_unknown; /* distinct frames in the profile */
     double unwound_share, unknown_share, python_share;
-    double cost_share;                     /* (BPF + own CPU time) / target's CPU time */
+    double cost_share; /* (BPF + own CPU time) / target's CPU time */
     double bpf_s, own_cpu_s, target_cpu_s, tables_s, tick_s;
 };
 

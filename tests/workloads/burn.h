@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone, no_icf))
 
 static inline uint64_t thread_cpu_ns(void)
 {
