@@ -44,6 +44,30 @@ function makeInterpreterButton(model, root) {
     show();
 }
 
+function makeMetric(model, select) {
+    select.closest("label").hidden = model.info.metrics.length < 2;
+    model.info.metrics.forEach((metric, m) => {
+        const option = document.createElement("option");
+        option.textContent = metric.name;
+        option.value = m;
+        select.append(option);
+    });
+    select.addEventListener("change", () => model.set({metric: +select.value}));
+}
+
+async function copyText(text) {
+    try {
+        await navigator.clipboard.writeText(text);
+    } catch (error) { /* not for files, in some browsers: then the old way */
+        const area = document.createElement("textarea");
+        area.value = text;
+        document.body.append(area);
+        area.select();
+        document.execCommand("copy");
+        area.remove();
+    }
+}
+
 /* One list: everything, joined by name or apart, and each process and thread. */
 function makeFocus(model, select) {
     const {tree, frames} = model.profile, tasks = model.tasks(), sum = model.info.metrics[model.metric].sum;
@@ -155,7 +179,7 @@ class BoxMenu {
                 if (frames.module[f])
                     items.push(["Hide its module " + frames.module[f].split("/").pop(), () => hidden.add(f, "module")]);
                 items.push(["Search for this name", () => search.setName(model.names[f])],
-                           ["Copy the name", () => navigator.clipboard?.writeText(model.names[f])]);
+                           ["Copy the name", () => copyText(model.names[f])]);
             }
             root.replaceChildren(...items.map(([text, action]) => makeButton(text, "", () => {
                 this.close();

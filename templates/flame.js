@@ -32,6 +32,7 @@ class FlamePane {
         this.selected = this.hover = -1;
         this.relayout();
         this.tell("zoom", this.zoom);
+        this.tell("select", -1);
     }
     /* The deepest box that the rest of a path leads to from `box`. Where processes were joined before, several fit. */
     follow(box, path, step) {

@@ -77,7 +77,7 @@ class Search {
         const sum = matchedWeight(this.model.tree, this.matched);
         const functions = this.matched.reduce((a, b) => a + b, 0);
         /* What was pruned may match too. */
-        this.result.textContent = (this.model.info.pruned.weight ? "\u2265 " : "") +
+        this.result.textContent = (this.model.info.pruned.share ? "\u2265 " : "") +
             `${formatShare(sum, this.model.sum)} matched, ${formatCount(functions)} ` +
             (functions === 1 ? "function" : "functions");
     }

@@ -92,7 +92,7 @@ class TablePane {
         if (!this.model.filtered)
             return what + "of the whole recording";
         return what + "of what the filters leave" +
-            (this.model.info.pruned.weight ? "; pruned frames are not counted" : "");
+            (this.model.info.pruned.share ? "; pruned frames are not counted" : "");
     }
     row(f, sums) {
         const {frames} = this.model.profile, {unit, sum} = this.model, kind = this.model.info.kinds[frames.kind[f]];

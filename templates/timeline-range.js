@@ -8,8 +8,7 @@ class TimelineRange {
         this.canvas = root.querySelector("canvas");
         this.label = root.querySelector(".range-label");
         this.clear = root.querySelector("button");
-        this.slices = model.profile.slices[model.metric];
-        root.hidden = this.slices.n === 0;
+        root.hidden = model.profile.slices.every(slices => slices.n === 0);
         if (root.hidden)
             return;
         this.clear.addEventListener("click", () => model.set({range: null}));
@@ -17,6 +16,9 @@ class TimelineRange {
         model.subscribe(() => this.draw());
         new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement);
         this.draw();
+    }
+    get slices() {
+        return this.model.profile.slices[this.model.metric];
     }
     /* Weight of each bin and kind, within the focus. */
     bins(n) {

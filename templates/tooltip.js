@@ -16,8 +16,7 @@ function describeSmall(model, node) {
 }
 
 function describePruned(model) {
-    const {pruned} = model.info;
-    return `frames lighter than ${formatShare(pruned.min_total, model.info.metrics[0].sum)}, left out to keep the file small`;
+    return `frames lighter than ${formatShare(model.info.pruned.min_share, 1)}, left out to keep the file small`;
 }
 
 function describe(model, node) {
@@ -48,6 +47,7 @@ class Tooltip {
         this.line = line;
         pane.on("hover", (node, event) => this.hover(node, event));
         pane.on("select", node => this.say(node));
+        pane.on("menu", () => this.root.hidden = true);
     }
     hover(node, event) {
         this.root.hidden = node === null;

@@ -19,6 +19,7 @@ class App {
         });
         this.panes = {flame: this.pane, table: this.table};
         makeKindButtons(this.model, $("#kinds"));
+        makeMetric(this.model, $("#metric"));
         makeFocus(this.model, $("#focus"));
         makePath(this.model, this.pane, $("#path"));
         this.connect($);

@@ -332,16 +332,22 @@ static void make_boxes(struct layout *l, struct flame *f)
     vec_release(&t.stack);
 }
 
-void flame_layout(struct flame *f, const struct profile *p, size_t metric, const struct flame_limits *lim)
+struct flame_weights flame_metric(const struct profile *p, size_t metric)
 {
-    struct layout l = {.p = p};
+    if (metric >= p->metrics.n)
+        return (struct flame_weights){0};
+    return (struct flame_weights){p->metrics.a[metric].self, p->metrics.a[metric].total};
+}
 
-    if (metric >= p->metrics.n || !p->nodes.n) {
+void flame_layout(struct flame *f, const struct profile *p, const struct flame_weights *w,
+                  const struct flame_limits *lim)
+{
+    struct layout l = {.p = p, .total = w->total, .self = w->self};
+
+    if (!w->total || !p->nodes.n) {
         *vec_push(&f->boxes) = (struct flame_box){0};
         return;
     }
-    l.total = p->metrics.a[metric].total;
-    l.self = p->metrics.a[metric].self;
     l.number = mem_calloc(p->nodes.n, sizeof(*l.number));
     f->sum = l.total[0];
     choose(&l, f, lim);

@@ -36,9 +36,18 @@ struct flame_limits {
     size_t max_boxes; /* then the lightest, of equals the deepest, until about this many stay; 0: no limit */
 };
 
-/* `f` is zeroed by the caller and released by flame_release(). Frames without weight in the metric have no
- * box; an empty profile gives the root's box alone, of width 0. */
-void flame_layout(struct flame *f, const struct profile *p, size_t metric, const struct flame_limits *lim);
+/* What the widths are made of: one value per node. Borrowed. */
+struct flame_weights {
+    const uint64_t *self, *total;
+};
+
+/* `f` is zeroed by the caller and released by flame_release(). Frames without weight have no box; without
+ * weights (NULL) or nodes there is the root's box alone, of width 0. */
+void flame_layout(struct flame *f, const struct profile *p, const struct flame_weights *w,
+                  const struct flame_limits *lim);
+
+/* The weights of one metric; NULLs where the profile has no such metric. */
+struct flame_weights flame_metric(const struct profile *p, size_t metric);
 void flame_release(struct flame *f);
 
 #endif

@@ -99,7 +99,7 @@ static void put_warnings(struct page *pg)
 
 static void put_pruned(struct page *pg)
 {
-    html_pruned(pg->out, &pg->stats, pg->in->profile);
+    html_pruned(pg->out, &pg->stats);
 }
 
 static void put_top(struct page *pg)
@@ -173,8 +173,8 @@ static void put_info(struct page *pg)
     json_u64(&w, "slice_ns", pg->stats.slice_ns);
     json_object(&w, "pruned");
     json_u64(&w, "nodes", pg->stats.pruned_nodes);
-    json_u64(&w, "weight", pg->stats.pruned_weight);
-    json_u64(&w, "min_total", pg->stats.min_total);
+    json_f64(&w, "share", pg->stats.pruned_share);
+    json_f64(&w, "min_share", pg->stats.min_share);
     json_end_object(&w);
     json_end_object(&w);
 }

@@ -83,12 +83,11 @@ void html_warnings(struct buf *out, const struct figures *f)
     }
 }
 
-void html_pruned(struct buf *out, const struct page_data_stats *s, const struct profile *p)
+void html_pruned(struct buf *out, const struct page_data_stats *s)
 {
-    double sum = p->metrics.n ? (double)p->metrics.a[0].sum : 0;
     char count[32], share[32];
 
-    if (!s->pruned_nodes || sum <= 0)
+    if (!s->pruned_nodes)
         return;
     buf_addf(
         out,
@@ -96,8 +95,8 @@ void html_pruned(struct buf *out, const struct page_data_stats *s, const struct 
         "each, were pruned. %s of the weight ends in them: their callers have a [pruned] box for it. The "
         "list of "
         "functions counts all.</p>\n",
-        units_count(count, sizeof(count), s->pruned_nodes), (double)s->min_total / sum * 100,
-        units_share(share, sizeof(share), (double)s->pruned_weight / sum));
+        units_count(count, sizeof(count), s->pruned_nodes), s->min_share * 100,
+        units_share(share, sizeof(share), s->pruned_share));
 }
 
 static void add_row(struct buf *out, const struct functions *f, const struct profile *p, uint32_t i,

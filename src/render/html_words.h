@@ -11,7 +11,7 @@
 void html_facts(struct buf *out, const struct figures *f);
 void html_quality(struct buf *out, const struct figures *f);
 void html_warnings(struct buf *out, const struct figures *f); /* and notes; nothing where there are none */
-void html_pruned(struct buf *out, const struct page_data_stats *s, const struct profile *p);
+void html_pruned(struct buf *out, const struct page_data_stats *s);
 void html_top(struct buf *out, const struct functions *f, const struct profile *p, size_t metric);
 
 #endif

@@ -144,9 +144,8 @@ static void map_boxes(struct encoder *x)
     free(pruned_of);
 }
 
-/* Self weight in a metric besides the one that was laid out; a pruned box has what its siblings leave of the
- * parent. */
-static uint64_t *other_selfs(const struct encoder *x, const struct profile_metric *m)
+/* Self weight of the boxes in one metric; a pruned box has what its siblings leave of the parent. */
+static uint64_t *box_selfs(const struct encoder *x, const struct profile_metric *m)
 {
     const struct flame *f = &x->flame;
     uint64_t *self = mem_calloc(f->boxes.n, sizeof(*self));
@@ -172,30 +171,33 @@ static uint64_t *other_selfs(const struct encoder *x, const struct profile_metri
     return self;
 }
 
+static uint32_t box_frame(const struct encoder *x, const struct flame_box *b)
+{
+    if (b->pruned)
+        return x->pruned_frame;
+    return b->node ? x->frame_ids[x->p->nodes.a[b->node].frame] : 0;
+}
+
 static void put_boxes(struct encoder *x)
 {
     const struct flame *f = &x->flame;
-    size_t others = x->p->metrics.n > 1 ? x->p->metrics.n - 1 : 0;
-    uint64_t **self = mem_calloc(others, sizeof(*self));
+    size_t metrics = x->p->metrics.n;
+    uint64_t **self = mem_calloc(metrics, sizeof(*self));
     uint32_t depth = 0;
 
-    for (size_t m = 0; m < others; m++)
-        self[m] = other_selfs(x, &x->p->metrics.a[m + 1]);
+    for (size_t m = 0; metrics > 1 && m < metrics; m++)
+        self[m] = box_selfs(x, &x->p->metrics.a[m]);
     buf_add_varint(x->out, f->boxes.n);
     for (size_t i = 0; i < f->boxes.n; i++) {
         const struct flame_box *b = &f->boxes.a[i];
 
         buf_add_varint(x->out, i ? depth + 1 - b->depth : 0);
         depth = b->depth;
-        buf_add_varint(x->out, !i          ? 0
-                               : b->pruned ? x->pruned_frame
-                                           : x->frame_ids[x->p->nodes.a[b->node].frame]);
-        if (x->p->metrics.n)
-            buf_add_varint(x->out, b->self);
-        for (size_t m = 0; m < others; m++)
-            buf_add_varint(x->out, self[m][i]);
+        buf_add_varint(x->out, box_frame(x, b));
+        for (size_t m = 0; m < metrics; m++)
+            buf_add_varint(x->out, self[m] ? self[m][i] : b->self);
     }
-    for (size_t m = 0; m < others; m++)
+    for (size_t m = 0; m < metrics; m++)
         free(self[m]);
     free(self);
 }
@@ -308,13 +310,55 @@ static uint64_t put_slices(struct encoder *x)
     return ns;
 }
 
+/* ---- several metrics ---- */
+
+/* What is the whole of a metric, in the weights that several metrics are laid out by. */
+#define WHOLE 1e15
+
+/* Each metric counts by its shares, rounded up: what has weight in any of them has some here. */
+static void join_weights(const struct profile *p, uint64_t *self, uint64_t *total)
+{
+    for (size_t m = 0; m < p->metrics.n; m++) {
+        const struct profile_metric *metric = &p->metrics.a[m];
+        double scale = metric->sum ? WHOLE / (double)metric->sum : 0;
+
+        for (size_t i = 0; i < p->nodes.n; i++)
+            if (metric->self[i])
+                self[i] += (uint64_t)((double)metric->self[i] * scale) + 1;
+    }
+    for (size_t i = p->nodes.n; i-- > 0;) {
+        total[i] += self[i];
+        if (i)
+            total[p->nodes.a[i].parent] += total[i];
+    }
+}
+
+static void lay_out(struct encoder *x)
+{
+    const struct profile *p = x->p;
+    struct flame_limits lim = {.max_boxes = x->d->max_boxes};
+    struct flame_weights w = flame_metric(p, 0);
+    uint64_t *self, *total;
+
+    if (p->metrics.n < 2) {
+        flame_layout(&x->flame, p, &w, &lim);
+        return;
+    }
+    self = mem_calloc(p->nodes.n, sizeof(*self));
+    total = mem_calloc(p->nodes.n, sizeof(*total));
+    join_weights(p, self, total);
+    w = (struct flame_weights){self, total};
+    flame_layout(&x->flame, p, &w, &lim);
+    free(self);
+    free(total);
+}
+
 void page_data_encode(const struct page_data *d, struct buf *out, struct page_data_stats *stats)
 {
     struct encoder x = {.d = d, .p = d->p, .out = out};
-    struct flame_limits lim = {.max_boxes = d->max_boxes};
 
     *stats = (struct page_data_stats){0};
-    flame_layout(&x.flame, d->p, 0, &lim);
+    lay_out(&x);
     collect_names(&x);
     put_strings(&x);
     put_frames(&x);
@@ -327,9 +371,11 @@ void page_data_encode(const struct page_data *d, struct buf *out, struct page_da
         for (size_t m = 0; m < d->p->metrics.n; m++)
             put_pairs(out, &(pairs){0}, 0);
     }
-    stats->pruned_nodes = x.flame.pruned_nodes;
-    stats->pruned_weight = x.flame.pruned_weight;
-    stats->min_total = x.flame.min_total;
+    if (x.flame.sum) {
+        stats->pruned_nodes = x.flame.pruned_nodes;
+        stats->pruned_share = (double)x.flame.pruned_weight / (double)x.flame.sum;
+        stats->min_share = (double)x.flame.min_total / (double)x.flame.sum;
+    }
     flame_release(&x.flame);
     free(x.frame_ids);
     free(x.string_ids);

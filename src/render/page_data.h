@@ -27,8 +27,9 @@ struct page_data {
 };
 
 struct page_data_stats {
-    uint64_t pruned_nodes, pruned_weight, min_total; /* see flame.h; of the first metric */
-    uint64_t slice_ns;                               /* 0: no sample has a time */
+    uint64_t pruned_nodes;          /* see flame.h */
+    double pruned_share, min_share; /* of the whole, 0..1; with several metrics, of their joint weight */
+    uint64_t slice_ns;              /* 0: no sample has a time */
 };
 
 /* Appends the numbers. */

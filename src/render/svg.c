@@ -238,13 +238,15 @@ static int render(const struct render_input *in, struct buf *out, struct err *e)
 {
     struct picture pic = {.p = in->profile, .out = out};
     struct flame_limits lim = {.max_boxes = MAX_BOXES};
+    struct flame_weights weights;
 
     if (in->profile->metrics.n) {
         pic.metric = &in->profile->metrics.a[0];
         lim.min_row = (uint64_t)(MIN_ROW * (double)pic.metric->sum);
         lim.min_total = (uint64_t)((double)pic.metric->sum * MIN_PIXELS / (WIDTH - 2 * MARGIN));
     }
-    flame_layout(&pic.flame, in->profile, 0, &lim);
+    weights = flame_metric(in->profile, 0);
+    flame_layout(&pic.flame, in->profile, &weights, &lim);
     if (pic.flame.sum)
         pic.per_unit = (WIDTH - 2 * MARGIN) / (double)pic.flame.sum;
     figures_make(&pic.figures, in->quality, in->meta);

@@ -46,6 +46,7 @@ expect() {
 @test "page: functions sort and filter" { expect functions_sort_and_filter; }
 @test "page: hostile names stay text" { expect hostile_names_stay_text; }
 @test "page: dark follows the system and the button" { expect dark_follows_the_system_and_the_button; }
+@test "page: a metric can be chosen" { expect metrics_can_be_chosen; }
 @test "page: an empty profile says so" { expect empty_profile_says_so; }
 @test "page: one sample is a graph" { expect one_sample_is_a_graph; }
 @test "page: recursion 2000 deep scrolls" { expect deep_recursion_scrolls; }

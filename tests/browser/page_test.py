@@ -91,7 +91,7 @@ def near(got, want, slack=2):
 
 @check
 def no_console_message_and_no_request(p):
-    for name in ("train", "hostile", "bad", "empty", "one", "deep", "names"):
+    for name in ("train", "hostile", "bad", "empty", "one", "deep", "names", "metrics"):
         p.open(name)
         p.quiet()
         others = [url for url in p.browser.requests if not url.startswith("file:") or not url.endswith(name + ".html")]
@@ -355,6 +355,17 @@ def dark_follows_the_system_and_the_button(p):
     assert p.pixel(x, y - 7) != dark_box
     p.browser.eval("localStorage.clear()")
     p.browser.dark(False)
+
+
+@check
+def metrics_can_be_chosen(p):
+    p.open("metrics")
+    p.browser.eval("""(() => {
+        const s = document.querySelector("#metric"); s.value = 1; s.dispatchEvent(new Event("change")); })()""")
+    p.browser.settle()
+    assert p.has_box("futex_wait") and not p.has_box("slow_transform")
+    assert "2.00 s" in p.path(), p.path()
+    p.quiet()
 
 
 @check

@@ -30,6 +30,13 @@ static void assert_boxes(const struct fake *f, const struct flame *fl, const cha
     buf_release(&got);
 }
 
+static void layout(struct flame *fl, const struct profile *p, const struct flame_limits *lim)
+{
+    struct flame_weights w = flame_metric(p, 0);
+
+    flame_layout(fl, p, &w, lim);
+}
+
 static void children_stand_in_the_order_of_names(void **state)
 {
     struct flame_limits lim = {0};
@@ -42,7 +49,7 @@ static void children_stand_in_the_order_of_names(void **state)
     fake_stack(&f, "t:app;p:main", 1);
     fake_stack(&f, "t:abc", 3);
     fake_finish(&f);
-    flame_layout(&fl, &f.p, 0, &lim);
+    layout(&fl, &f.p, &lim);
     assert_boxes(&f, &fl, "all@0:0+11 abc@1:0+3 app@1:3+8 main@2:3+8 read@3:3+2 work@3:5+5");
     assert_int_equal(fl.depth, 3);
     assert_int_equal(fl.pruned_nodes, 0);
@@ -63,7 +70,7 @@ static void what_is_too_light_leaves_its_weight(void **state)
     fake_stack(&f, "t:app;n:small", 1);
     fake_stack(&f, "t:app;n:tiny", 1);
     fake_finish(&f);
-    flame_layout(&fl, &f.p, 0, &lim);
+    layout(&fl, &f.p, &lim);
     assert_boxes(&f, &fl, "all@0:0+13 app@1:0+13 big@2:0+10 [pruned]@2:10+3");
     assert_int_equal(fl.pruned_nodes, 3);
     assert_int_equal(fl.pruned_weight, 3);
@@ -95,7 +102,7 @@ static void a_limit_of_boxes_cuts_the_lightest_and_deepest(void **state)
     }
     fake_stack(&f, "t:app;n:heavy;n:x;n:y", 100);
     fake_finish(&f);
-    flame_layout(&fl, &f.p, 0, &lim);
+    layout(&fl, &f.p, &lim);
     /* Root, app, heavy, x, y and the 50 f's at depth 2; each f has a pruned box. */
     assert_int_equal(fl.boxes.n, 5 + 50 + 50);
     assert_int_equal(fl.pruned_nodes, 100);
@@ -117,7 +124,7 @@ static void thin_towers_are_cut(void **state)
     fake_stack(&f, "t:app;n:b;n:c;n:d", 5);
     fake_stack(&f, "t:app;n:b;n:c;n:d;n:e;n:f", 4);
     fake_finish(&f);
-    flame_layout(&fl, &f.p, 0, &lim);
+    layout(&fl, &f.p, &lim);
     assert_boxes(&f, &fl, "all@0:0+19 app@1:0+19 a@2:0+10 b@2:10+9 c@3:10+9 d@4:10+9 [pruned]@5:10+4");
     assert_int_equal(fl.last_row, 4);
     flame_release(&fl);
@@ -137,7 +144,7 @@ static void large_weights_are_cut_too(void **state)
         fake_stack(&f, stack, 1000000000ull * (unsigned)(i + 1));
     }
     fake_finish(&f);
-    flame_layout(&fl, &f.p, 0, &lim);
+    layout(&fl, &f.p, &lim);
     assert_true(fl.boxes.n <= 102 && fl.boxes.n > 90);
     assert_true(fl.min_total > 890000000000ull && fl.min_total < 920000000000ull);
     assert_true(selfs(&fl) == f.p.metrics.a[0].sum);
@@ -157,7 +164,7 @@ static void deep_recursion_is_laid_out(void **state)
         buf_addstr(&stack, i ? ";n:recurse" : "n:recurse");
     fake_stack(&f, buf_str(&stack), 1);
     fake_finish(&f);
-    flame_layout(&fl, &f.p, 0, &lim);
+    layout(&fl, &f.p, &lim);
     assert_int_equal(fl.boxes.n, 2001);
     assert_int_equal(fl.depth, 2000);
     flame_release(&fl);
@@ -172,13 +179,13 @@ static void an_empty_profile_is_a_root(void **state)
     struct flame fl = {0};
     struct fake f;
 
-    flame_layout(&fl, &none, 0, &lim);
+    layout(&fl, &none, &lim);
     assert_int_equal(fl.boxes.n, 1);
     flame_release(&fl);
 
     fake_init(&f, "oncpu", "samples");
     fake_finish(&f);
-    flame_layout(&fl, &f.p, 0, &lim);
+    layout(&fl, &f.p, &lim);
     assert_int_equal(fl.boxes.n, 1);
     assert_int_equal(fl.sum, 0);
     flame_release(&fl);

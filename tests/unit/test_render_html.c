@@ -20,7 +20,8 @@ static void make_page(struct fixture *x, const char *name, struct buf *out)
     char path[512];
     struct err e = {0};
 
-    fake_finish(&x->fake);
+    if (!x->fake.p.metrics.a[0].total)
+        fake_finish(&x->fake);
     assert_int_equal(fixture_render(x, "html", out), 0);
     assert_true(out->len <= MAX_FILE);
     assert_null(strstr(out->data, "{{"));
@@ -30,6 +31,35 @@ static void make_page(struct fixture *x, const char *name, struct buf *out)
     snprintf(path, sizeof(path), "%s/%s.html", dir, name);
     if (io_replace_file(AT_FDCWD, path, out->data, out->len, &e))
         fail_msg("%s", e.msg);
+}
+
+/* The page without its style and its scripts, which are what templates/ holds anyway. */
+static int golden_of_parts(const char *name, const struct buf *page)
+{
+    static const char *const open[] = {"<style>", "<script>"}, *const close[] = {"</style>", "</script>"};
+    const char *text = page->data;
+    struct buf parts = {0};
+    int rc;
+
+    while (*text) {
+        const char *begin = NULL, *end = NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(open); i++) {
+            const char *found = strstr(text, open[i]);
+
+            if (!found || (begin && found > begin))
+                continue;
+            begin = found + strlen(open[i]);
+            end = strstr(begin, close[i]);
+        }
+        if (!begin)
+            begin = end = text + strlen(text);
+        buf_add(&parts, text, (size_t)(begin - text));
+        text = end;
+    }
+    rc = fixture_golden(name, &parts);
+    buf_release(&parts);
+    return rc;
 }
 
 static void a_training_run(void **state)
@@ -46,6 +76,7 @@ static void a_training_run(void **state)
     assert_non_null(strstr(out.data, "unwound <b>99.90 %"));
     assert_null(strstr(out.data, "http://"));
     assert_null(strstr(out.data, "https://"));
+    assert_int_equal(golden_of_parts("train.html", &out), 0);
     /* What there is without a script. */
     assert_non_null(strstr(strstr(out.data, "<noscript>"), "slow_transform"));
     buf_release(&out);
@@ -179,6 +210,91 @@ static void too_many_stacks(void **state)
     fixture_close(&x);
 }
 
+/* A second metric, where a node has weight if it ends in "wait". */
+static void add_waits(struct fixture *x)
+{
+    struct profile *p = &x->fake.p;
+    struct profile_metric m = {.name = mem_strdup("offcpu"), .unit = mem_strdup("ns")};
+
+    m.self = mem_calloc(p->nodes.n, sizeof(*m.self));
+    m.total = mem_calloc(p->nodes.n, sizeof(*m.total));
+    for (size_t i = p->nodes.n; i-- > 0;) {
+        const char *name = strtab_get(&p->strings, p->frames.a[p->nodes.a[i].frame].func);
+
+        if (strlen(name) > 4 && !strcmp(name + strlen(name) - 4, "wait"))
+            m.self[i] = 1000000000 + i;
+        m.total[i] += m.self[i];
+        if (i)
+            m.total[p->nodes.a[i].parent] += m.total[i];
+    }
+    m.sum = m.total[0];
+    *vec_push(&p->metrics) = m;
+}
+
+/* Skips the names in page data; each frame has 5 numbers and 2 a metric. */
+static struct cursor skip_names(const struct buf *out, unsigned metrics)
+{
+    struct cursor c = cursor_init(out->data, out->len);
+    uint64_t n;
+
+    for (n = cursor_varint(&c); n; n--)
+        cursor_bytes(&c, cursor_varint(&c));
+    for (n = cursor_varint(&c) * (5 + 2 * metrics); n; n--)
+        cursor_varint(&c);
+    return c;
+}
+
+static void metrics_keep_their_sums_when_pruned(void **state)
+{
+    struct functions f[2] = {0};
+    struct page_data_stats stats;
+    struct buf out = {0};
+    struct fixture x;
+    struct cursor c;
+    uint64_t n, sum[2] = {0};
+
+    fixture_open(&x);
+    fixture_run(&x);
+    fake_stack(&x.fake, "t:idle;n:epoll_wait", 0); /* no weight in the first metric */
+    fake_finish(&x.fake);
+    add_waits(&x);
+    for (size_t m = 0; m < 2; m++)
+        functions_sum(&f[m], &x.fake.p, m);
+    for (size_t boxes = 3; boxes < 40; boxes += 6) {
+        buf_clear(&out);
+        page_data_encode(&(struct page_data){&x.fake.p, f, boxes, 300}, &out, &stats);
+        c = skip_names(&out, 2);
+        sum[0] = sum[1] = 0;
+        for (n = cursor_varint(&c); n; n--) {
+            cursor_varint(&c);
+            cursor_varint(&c);
+            sum[0] += cursor_varint(&c);
+            sum[1] += cursor_varint(&c);
+        }
+        assert_int_equal(sum[0], 1500);
+        assert_true(sum[1] == x.fake.p.metrics.a[1].sum);
+        assert_false(c.bad);
+    }
+    for (size_t m = 0; m < 2; m++)
+        functions_release(&f[m]);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
+static void two_metrics(void **state)
+{
+    struct fixture x;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    fixture_run(&x);
+    fake_finish(&x.fake);
+    add_waits(&x);
+    make_page(&x, "metrics", &out);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
 static void base64_is_padded(void **state)
 {
     struct buf out = {0};
@@ -235,11 +351,7 @@ static void slices_keep_every_sample(void **state)
     functions_sum(&f, &x.fake.p, 0);
     page_data_encode(&(struct page_data){&x.fake.p, &f, 12, 300}, &out, &stats);
     assert_true(stats.pruned_nodes > 0);
-    c = cursor_init(out.data, out.len);
-    for (n = cursor_varint(&c); n; n--)
-        cursor_bytes(&c, cursor_varint(&c));
-    for (n = cursor_varint(&c) * 7; n; n--)
-        cursor_varint(&c);
+    c = skip_names(&out, 1);
     for (n = cursor_varint(&c); n; n--) {
         cursor_varint(&c);
         cursor_varint(&c);
@@ -275,6 +387,8 @@ int main(void)
         cmocka_unit_test(deep_recursion),
         cmocka_unit_test(long_names_are_bounded),
         cmocka_unit_test(too_many_stacks),
+        cmocka_unit_test(metrics_keep_their_sums_when_pruned),
+        cmocka_unit_test(two_metrics),
         cmocka_unit_test(base64_is_padded),
         cmocka_unit_test(functions_count_recursion_once),
         cmocka_unit_test(slices_keep_every_sample),
