@@ -9,9 +9,9 @@
 /* A stack seen once costs 24 bytes here; when there are that many, begin anew. */
 #define MEMO_MAX 400000
 
-void intern_init(struct intern *n, struct store *s)
+void intern_init(struct intern *n, struct store *s, struct modules *m)
 {
-    *n = (struct intern){.store = s};
+    *n = (struct intern){.store = s, .modules = m};
 }
 
 void intern_release(struct intern *n)
@@ -80,7 +80,7 @@ static uint32_t native_frame(struct intern *n, struct process *p, const struct r
     if (slot)
         return (uint32_t)*slot;
     m = process_lookup(p, r->exact ? r->addr : r->addr - 1);
-    f = m ? modules_get(track_modules(n->track), m->file) : NULL;
+    f = m ? modules_get(n->modules, m->file) : NULL;
     if (f) {
         key.module = modules_store_id(f, &n->store->frames, &n->store->strings);
         key.addr = r->addr - m->bias;

@@ -9,7 +9,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/store.h"
-#include "unwind/track.h"
+#include "unwind/modules.h"
+#include "unwind/process.h"
 
 #include <stdint.h>
 
@@ -22,14 +23,14 @@ struct raw_frame {
 
 struct intern {
     struct store *store;
-    struct track *track;
+    struct modules *modules; /* that the processes' mappings name */
     uint32_t kernel_module;
     struct map kernel;         /* address -> frame */
     struct map memo;           /* hash of a raw stack -> stack id */
     VEC(struct raw_frame) raw; /* the one being put together, innermost first */
 };
 
-void intern_init(struct intern *n, struct store *s);
+void intern_init(struct intern *n, struct store *s, struct modules *m); /* both are borrowed */
 void intern_release(struct intern *n);
 
 static inline void intern_begin(struct intern *n)

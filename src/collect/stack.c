@@ -14,8 +14,7 @@ struct parts {
 void stack_taker_init(struct stack_taker *k, struct store *s, struct meta *m, struct bpfside *b,
                       struct track *t)
 {
-    intern_init(&k->intern, s);
-    k->intern.track = t;
+    intern_init(&k->intern, s, track_modules(t));
     pythons_init(&k->pythons, s, m, b, t);
     k->track = t;
 }

@@ -45,6 +45,8 @@ static void on_fork(void *arg, struct process *child, const struct wire_fork *r)
     uint32_t id = who_task(&t->who, &r->child, r->head.ts);
 
     child->leader = id;
+    if (parent && !parent->leader)
+        parent->leader = who_leader(&t->who, parent, r->head.ts);
     if (parent && parent->leader) {
         tasks_get(&t->ctx->store->tasks, id)->parent = parent->leader;
         tasks_touch(&t->ctx->store->tasks, id);
@@ -178,6 +180,18 @@ static void open_cache(struct trace_private *o)
         log_debug("unwind tables are not cached: %s", e.msg);
 }
 
+static int follow_targets(struct trace *t, struct err *e)
+{
+    const struct record_ctx *ctx = t->ctx;
+    int n = track_follow(t->track, ctx->targets.a, ctx->targets.n, e);
+
+    if (n)
+        return n < 0 ? -1 : 0;
+    if (ctx->targets.n == 1)
+        return err_set(e, "process %d: no such process", (int)ctx->targets.a[0]);
+    return err_set(e, "none of the %zu processes is there: no such process", ctx->targets.n);
+}
+
 static int open_parts(struct trace *t, struct err *e)
 {
     struct record_ctx *ctx = t->ctx;
@@ -195,9 +209,7 @@ static int open_parts(struct trace *t, struct err *e)
     stack_taker_init(&t->taker, ctx->store, ctx->meta, t->bpf, t->track);
     if (open_wakeups(t, e) < 0)
         return -1;
-    if (ctx->whole_machine)
-        return 0;
-    return track_follow(t->track, ctx->targets.a, ctx->targets.n, e) < 0 ? -1 : 0;
+    return ctx->whole_machine ? 0 : follow_targets(t, e);
 }
 
 static void trace_free(struct trace *t)

@@ -46,14 +46,13 @@ static void leader_comm(const struct wire_task *t, char comm[WIRE_COMM])
     struct buf b = {0};
     char path[64];
 
-    memset(comm, 0, WIRE_COMM);
     snprintf(path, sizeof(path), "/proc/%u/comm", t->ns_tgid);
     if (t->ns_tgid && !io_read_file(AT_FDCWD, path, &b, NULL)) {
         size_t n = strcspn(b.data, "\n");
 
+        memset(comm, 0, WIRE_COMM);
         memcpy(comm, b.data, n < WIRE_COMM ? n : WIRE_COMM - 1);
-    } else
-        memcpy(comm, t->comm, WIRE_COMM);
+    }
     buf_release(&b);
 }
 
@@ -93,4 +92,20 @@ uint32_t who_task(struct who *w, const struct wire_task *t, uint64_t ts)
         id = enter(w, t, ts);
     rename_task(w, id, t->comm);
     return id;
+}
+
+uint32_t who_leader(struct who *w, const struct process *p, uint64_t ts)
+{
+    struct wire_task t = {.tgid = p->tgid,
+                          .tid = p->tgid,
+                          .ns_tgid = p->ns_tgid,
+                          .ns_tid = p->ns_tgid,
+                          .own_tgid = p->own_tgid,
+                          .start = p->start,
+                          .leader_start = p->start};
+
+    if (!p->start)
+        return 0;
+    leader_comm(&t, t.comm);
+    return who_task(w, &t, ts);
 }

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "bpf/wire.h"
 #include "model/store.h"
+#include "unwind/process.h"
 
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ void who_release(struct who *w);
 
 /* The store's id of a thread; entered, its process's leader too, when new; its name brought up to date. */
 uint32_t who_task(struct who *w, const struct wire_task *t, uint64_t ts);
+/* The leader of a process that has not been met otherwise; 0 where its start isn't known. */
+uint32_t who_leader(struct who *w, const struct process *p, uint64_t ts);
 uint32_t who_find(const struct who *w, uint32_t tid, uint64_t start); /* 0: not met yet */
 
 #endif

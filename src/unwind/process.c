@@ -49,7 +49,7 @@ struct process *processes_add(struct processes *ps, const struct wire_task *t)
     p->tgid = t->tgid;
     p->ns_tgid = t->ns_tgid;
     p->own_tgid = t->own_tgid;
-    p->start = t->tgid == t->tid ? t->start : 0;
+    p->start = t->leader_start;
     *vec_push(&ps->list) = p;
     *map_put(&ps->by_tgid, p->tgid) = (uintptr_t)p;
     if (p->ns_tgid)
