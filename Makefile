@@ -25,7 +25,7 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -MMD -MP $(SANITIZE)
 LDFLAGS += $(SANITIZE)
 
 # Goals that work before anything is installed, or that call make again once it is.
-LATER := help deps deps-check demo check bench fuzz clean
+LATER := help deps deps-check demo check bench pythons fuzz clean
 ifneq ($(filter-out $(LATER),$(or $(MAKECMDGOALS),all)),)
 include $(O)/features.mk
 endif
@@ -167,7 +167,11 @@ browser: all
 
 bench: deps
 	@$(MAKE) $(JOBS) --no-print-directory all
-	@for b in tests/bench/*.sh; do BUILD='$(abspath $(O))' bash $$b || exit 1; done
+	@python3 tests/bench/bench.py '$(abspath $(O))/wprof' '$(O)/bench.json' $(if $(QUICK),--quick)
+
+# CPythons that are not installed, from other Debian suites, for the tests.
+pythons:
+	@tests/tools/fetch-pythons.sh '$(abspath $(O))/pythons'
 
 # libFuzzer on every target, or on TARGET=json, SECONDS_EACH seconds each; findings and new corpus under the build folder.
 SECONDS_EACH ?= 60
@@ -211,7 +215,7 @@ clean:
 	rm -rf $(O) $(O)-san $(O)-fuzz
 
 -include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD)) $(UNIT:%=%.d)
-.PHONY: all help man unit lint cli browser unit-programs replay-programs check bench fuzz fuzz-run deps deps-check demo \
+.PHONY: all help man unit lint cli browser unit-programs replay-programs check bench pythons fuzz fuzz-run deps deps-check demo \
         install clean force
 .SECONDARY:
 .DELETE_ON_ERROR:
