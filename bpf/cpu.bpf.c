@@ -69,6 +69,8 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
         out->flags |= WIRE_KTHREAD;
     else if (!t->mm)
         out->flags |= WIRE_NO_MM;
+    else if (BPF_CORE_READ_BITFIELD(t, in_execve))
+        out->flags |= WIRE_EXECVE;
     else if (!p)
         cpu_meet(tgid, t);
     out->image = p ? p->image : 0;

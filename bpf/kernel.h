@@ -90,6 +90,7 @@ struct task_struct {
     struct task_struct *group_leader;
     struct task_struct *real_parent;
     struct signal_struct *signal;
+    unsigned in_execve : 1;
     struct sched_entity se;
     struct thread_struct thread;
 };

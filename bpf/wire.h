@@ -92,6 +92,7 @@ enum {
     WIRE_PY_FULL = 64,      /* deeper than PY_MAX_DEPTH */
     WIRE_KERNEL_LOST = 128, /* the kernel's part could not be had */
     WIRE_NO_MM = 512,       /* the task is exiting: its memory, and so its user stack, is gone */
+    WIRE_EXECVE = 1024,     /* inside execve: perhaps between the old image and the new */
     WIRE_TOP = 256,         /* regs.ip is a pc itself, not a return address */
 };
 

@@ -39,5 +39,7 @@ uint64_t sampler_expected(const struct sampler *s, uint64_t run_ns)
 {
     if (s->period)
         return run_ns / s->period;
+    if (!perf_keeps_rate(&s->event))
+        return 0;
     return (uint64_t)((double)run_ns * (double)s->frequency / 1e9);
 }

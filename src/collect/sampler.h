@@ -21,7 +21,7 @@ struct sampler {
 int sampler_open(struct sampler *s, const char *event, uint64_t frequency, struct err *e);
 void sampler_close(struct sampler *s);
 
-/* Samples that run_ns on CPUs should give. */
+/* Samples that run_ns on CPUs should give; 0: that can't be said of this event. */
 uint64_t sampler_expected(const struct sampler *s, uint64_t run_ns);
 
 #endif

@@ -147,6 +147,10 @@ static void user_part(struct stack_taker *k, struct process *p, const struct wir
 {
     enum walk_status st = native_part(k, p, s, parts, flags);
 
+    if (st != WALK_ROOT && s->flags & WIRE_EXECVE) { /* the old image is gone, the new one hasn't begun */
+        *flags = (uint16_t)((*flags & EVENT_USER) | EVENT_ROOT);
+        return;
+    }
     k->process = p;
     push_user(k, s, parts, st == WALK_ROOT);
     if (st == WALK_ROOT)

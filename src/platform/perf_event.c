@@ -83,6 +83,13 @@ uint32_t perf_cpus_possible(void)
     return n;
 }
 
+int perf_keeps_rate(const struct pfm_event *ev)
+{
+    return ev->time || (ev->type == PERF_TYPE_HARDWARE && (ev->config == PERF_COUNT_HW_CPU_CYCLES ||
+                                                           ev->config == PERF_COUNT_HW_REF_CPU_CYCLES ||
+                                                           ev->config == PERF_COUNT_HW_INSTRUCTIONS));
+}
+
 uint64_t perf_next_prime(uint64_t n)
 {
     if (n <= 2)

@@ -29,6 +29,10 @@ int perf_parse_cpus(const char *text, struct cpu_list *out); /* "0-3,8"; -1 wher
  */
 int perf_open_sampler(const struct pfm_event *ev, uint64_t hz, uint32_t cpu, uint64_t *period, struct err *e);
 
+/* Does the event come at the frequency asked for whenever a CPU is busy? Clocks and cycles do; page faults
+ * come when they come. */
+int perf_keeps_rate(const struct pfm_event *ev);
+
 /* The smallest prime >= n. */
 uint64_t perf_next_prime(uint64_t n);
 
