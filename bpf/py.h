@@ -14,6 +14,7 @@ enum {
     PY_MAX_SEARCH = 4096, /* thread states looked at in one search */
     PY_CHUNK = 256,       /* bytes of scratch for one read */
     PY_TSTATE_READ = 192, /* of these, what is read of a thread state */
+    PY_INTERP_READ = 128, /* at most this of an interpreter, from layout.interp_next to interp_threads */
     PY_CODE_READ = 144,   /* and of a code object, from layout.code_type on */
     PY_NAME_MAX = 128,    /* bytes of a name that are copied at first sight */
 };
@@ -101,18 +102,19 @@ struct py_cache {
 
 /* The state of one walk; too big for a BPF stack. */
 struct py_walk {
-    __u64 thread_id;       /* fsbase: what pthread_self() gives */
-    __u64 ts;              /* the thread state found, 0: none */
-    __u64 frame;           /* the next to read, 0: none left */
-    __u64 cframe;          /* of the run under way (3.10, 3.11) */
-    __u64 interp, next_ts; /* search: the interpreter, the next thread state of it */
-    __u64 idle_ts;         /* search: a match without frames, taken when no better one comes */
-    __u64 head;            /* the newest interpreter's newest thread state */
-    __u64 name, filename;  /* of the frame that the last step gave: addresses of str objects */
-    __u32 n;               /* frames given */
-    __u32 status;          /* enum py_status */
-    __u32 bad;             /* frames left out since they had no code object */
-    __u32 searched;        /* thread states and interpreters looked at */
+    __u64 thread_id;            /* fsbase: what pthread_self() gives */
+    __u64 ts;                   /* the thread state found, 0: none */
+    __u64 frame;                /* the next to read, 0: none left */
+    __u64 cframe;               /* of the run under way (3.10, 3.11) */
+    __u64 interp, next_ts;      /* search: the interpreter, the next thread state of it */
+    __u64 older;                /* search: the next interpreter */
+    __u64 idle_ts;              /* search: a match without frames, taken when no better one comes */
+    __u64 head;                 /* the newest interpreter's newest thread state */
+    __u64 code, name, filename; /* of the frame given last: its code object, addresses of its str objects */
+    __u32 n;                    /* frames given */
+    __u32 status;               /* enum py_status */
+    __u32 bad;                  /* frames left out since they had no code object */
+    __u32 searched;             /* thread states and interpreters looked at */
     __u8 chunk[PY_CHUNK];
 };
 
@@ -124,6 +126,21 @@ struct py_str {
     __u16 pad;
     char data[PY_NAME_MAX];
 };
+
+/*
+ * Addresses of code objects are used again, and with them those of their names: all that describes one is
+ * mixed. hash: the name's own, which CPython keeps behind its length (every name is interned). The multiplier
+ * is 2^64 / golden ratio (Knuth, volume 3, 6.4).
+ */
+static inline __attribute__((always_inline, unused)) __u32 py_ident(__u64 hash, __u64 name, __u64 file,
+                                                                    __u64 lines)
+{
+    __u64 h = (hash ^ name) * 0x9e3779b97f4a7c15ull;
+
+    h = (h ^ file) * 0x9e3779b97f4a7c15ull;
+    h = (h ^ lines) * 0x9e3779b97f4a7c15ull;
+    return (__u32)(h >> 32);
+}
 
 _Static_assert(sizeof(struct py_frame) == 32, "crosses the ring");
 _Static_assert(sizeof(struct py_proc) == 24, "crosses a map");

@@ -62,6 +62,22 @@ PY_INLINE int py_first(void *mem, const struct py_layout *lay, struct py_walk *w
     return py_ptr(mem, w->cframe + lay->cframe_frame, &w->frame) ? -1 : 0;
 }
 
+/* Reads what interpreter w->interp has: its newest thread state into *head, the next interpreter. */
+PY_INLINE int py_interp(void *mem, const struct py_layout *lay, struct py_walk *w, __u64 *head)
+{
+    __u32 len = lay->interp_threads - lay->interp_next + 8;
+
+    w->older = 0;
+    *head = 0;
+    if (len > PY_INTERP_READ)
+        len = PY_INTERP_READ;
+    if (walk_read(mem, w->interp + lay->interp_next, w->chunk, len))
+        return -1;
+    w->older = py_u64(w, 0);
+    *head = py_u64(w, lay->interp_threads - lay->interp_next);
+    return 0;
+}
+
 /*
  * Is the cached thread state still this thread's, and of the newest interpreter? Freed ones keep their
  * thread_id, so it must also be linked in.
@@ -84,25 +100,21 @@ PY_INLINE int py_cached(void *mem, const struct py_layout *lay, struct py_walk *
 PY_INLINE int py_begin(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
                        __u64 thread_id, const struct py_cache *cache)
 {
-    __u64 older = 0;
-
     w->thread_id = thread_id;
-    w->ts = w->frame = w->cframe = w->next_ts = w->idle_ts = w->head = w->name = w->filename = 0;
+    w->ts = w->frame = w->cframe = w->next_ts = w->idle_ts = w->older = w->head = 0;
+    w->code = w->name = w->filename = 0;
     w->n = w->bad = w->searched = 0;
     w->status = PY_RUNNING;
     if (py_ptr(mem, proc->runtime + lay->interp_head, &w->interp))
         return py_fail(w);
     if (!w->interp) /* not initialised yet, or finalised */
         return 0;
-    if (py_ptr(mem, w->interp + lay->interp_threads, &w->head))
+    if (py_interp(mem, lay, w, &w->head))
         return py_fail(w);
-    if (cache && !cache->ts && cache->head == w->head) {
-        /* There was none, and no state came since; of several interpreters only the newest is known not to
-         * have one. */
-        if (py_ptr(mem, w->interp + lay->interp_next, &older))
-            return py_fail(w);
-        return older != 0;
-    }
+    /* There was none, and no state came since; of several interpreters only the newest is known not to have
+     * one. */
+    if (cache && !cache->ts && cache->head == w->head && !w->older)
+        return 0;
     if (cache && cache->ts && py_cached(mem, lay, w, cache->ts)) {
         if (w->frame)
             w->ts = cache->ts;
@@ -129,9 +141,10 @@ PY_INLINE int py_find(void *mem, const struct py_layout *lay, const struct py_pr
         return 0;
     }
     if (!ts) {
-        if (!w->interp || py_ptr(mem, w->interp + lay->interp_next, &w->interp) || !w->interp)
+        if (!w->older)
             return 0;
-        if (py_ptr(mem, w->interp + lay->interp_threads, &w->next_ts))
+        w->interp = w->older;
+        if (py_interp(mem, lay, w, &w->next_ts))
             return py_fail(w);
         w->searched++;
         return 1;
@@ -219,10 +232,18 @@ PY_INLINE void py_shim(struct py_walk *w, struct py_frame *frames)
     f->addr = w->frame;
 }
 
-/* Reads f->code. -1: it is no code object, or none of a function of anybody's. */
+/* Reads f->code. -1: it is no code object, or none of a function of anybody's. last: the frame before. */
 PY_INLINE int py_code(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
-                      struct py_frame *f)
+                      struct py_frame *f, const struct py_frame *last)
 {
+    __u64 hash;
+
+    if (w->code == f->code) { /* recursion */
+        f->firstline = last->firstline;
+        f->name = last->name;
+        return 0;
+    }
+    w->code = 0;
     if (walk_read(mem, f->code + lay->code_type, w->chunk, PY_CODE_READ) ||
         (proc->code_type && py_u64(w, 0) != proc->code_type)) {
         w->bad++; /* 3.13 on: None while a frame is being set up */
@@ -233,9 +254,14 @@ PY_INLINE int py_code(void *mem, const struct py_layout *lay, const struct py_pr
     w->filename = py_u64(w, lay->code_filename - lay->code_type);
     if (lay->code_qualname)
         w->name = py_u64(w, lay->code_qualname - lay->code_type);
-    f->name = (__u32)(w->name >> 4);
+    if (py_ptr(mem, w->name + lay->str_length + 8, &hash))
+        hash = 0;
+    f->name = py_ident(hash, w->name, w->filename, py_u64(w, lay->code_linetable - lay->code_type));
     /* What 3.12 on puts between the call of a class and its __init__. */
-    return lay->entry == PY_ENTRY_SHIM && !f->firstline && w->name == w->filename ? -1 : 0;
+    if (lay->entry == PY_ENTRY_SHIM && !f->firstline && w->name == w->filename)
+        return -1;
+    w->code = f->code;
+    return 0;
 }
 
 /* All frames of a thread state are read: goes on with an older interpreter's, which lie further out. 1: go
@@ -293,7 +319,7 @@ PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_pr
         f->flags = PY_FRAME_ENTRY;
         f->addr = py_entry_addr(mem, lay, w);
     }
-    if (py_code(mem, lay, proc, w, f))
+    if (py_code(mem, lay, proc, w, f, &frames[(n - 1) & (PY_MAX_DEPTH - 1)]))
         return 1;
     py_lasti(mem, lay, f, &at);
     w->n = n + 1;

@@ -94,13 +94,16 @@ static int code_refs_read(struct code_refs *r, const struct py_mem *mem, const s
 {
     uint16_t name = lay->code_qualname ? lay->code_qualname : lay->code_name;
     uint32_t firstline;
+    uint64_t hash;
 
     if (py_mem_read(mem, f->code + lay->code_firstline, &firstline, 4) ||
         py_mem_read(mem, f->code + name, &r->name, 8) ||
         py_mem_read(mem, f->code + lay->code_filename, &r->file, 8) ||
         py_mem_read(mem, f->code + lay->code_linetable, &r->table, 8))
         return -1;
-    return firstline == f->firstline && (uint32_t)(r->name >> 4) == f->name ? 0 : -1;
+    if (py_mem_read(mem, r->name + lay->str_length + 8, &hash, 8))
+        hash = 0;
+    return firstline == f->firstline && py_ident(hash, r->name, r->file, r->table) == f->name ? 0 : -1;
 }
 
 static int lines_read(struct py_lines *l, const struct py_mem *mem, const struct py_layout *lay,
@@ -144,6 +147,7 @@ int py_code_read(struct py_code *c, const struct py_mem *mem, const struct py_la
     c->name = str_dup(mem, lay, r.name);
     c->file = str_dup(mem, lay, r.file);
     c->has_lines = !lines_read(&c->lines, mem, lay, r.table, f->firstline);
+    py_mem_forget(mem); /* the object may have gone since, and its strings with it */
     if (!c->name || !c->file || code_refs_read(&again, mem, lay, f) || memcmp(&r, &again, sizeof(r)) != 0) {
         py_code_release(c);
         return -1;

@@ -60,7 +60,7 @@ void py_code_release(struct py_code *c);
 
 /*
  * Reads the code object that frame f names. -1, with c empty, when it can't be read, or another object has
- * taken its place since f was seen (its first line and name are compared, before and after).
+ * taken its place since f was seen (its first line and py_ident() are compared, before and after).
  */
 int py_code_read(struct py_code *c, const struct py_mem *mem, const struct py_layout *lay,
                  const struct py_frame *f);

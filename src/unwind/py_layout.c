@@ -225,11 +225,14 @@ static int fill_gil(struct py_layout *out, const void *p, size_t first, struct e
     return 0;
 }
 
-/* Do the reads of fixed size (bpf/py.h) cover what is looked for? */
+/* Do the reads of one piece (bpf/py.h) cover what is looked for? */
 static int covered(const struct py_layout *l)
 {
-    uint16_t ends[] = {l->code_firstline, l->code_filename, l->code_name, l->code_qualname};
+    uint16_t ends[] = {l->code_firstline, l->code_filename, l->code_name, l->code_qualname,
+                       l->code_linetable};
 
+    if (l->interp_threads < l->interp_next || l->interp_threads + 8 > l->interp_next + PY_INTERP_READ)
+        return 0;
     for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
         if (ends[i] < l->code_type || ends[i] + 8 > l->code_type + PY_CODE_READ)
             return 0;
@@ -266,6 +269,6 @@ int py_layout_from_offsets(struct py_layout *out, const void *p, size_t n, struc
         out->frame_len = out->frame_instr + 8;
     out->str_compact = out->str_ascii + 16; /* char *utf8 and its length follow */
     if (!covered(out))
-        return err_set(e, "its _Py_DebugOffsets puts a code object's names out of reach");
+        return err_set(e, "its _Py_DebugOffsets has fields further apart than any build");
     return 0;
 }

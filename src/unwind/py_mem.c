@@ -64,7 +64,12 @@ static int process_read(void *ctx, uint64_t addr, void *dst, size_t n)
     return 0;
 }
 
+static void process_forget(void *ctx)
+{
+    py_process_forget(ctx);
+}
+
 struct py_mem py_process_mem(struct py_process *p)
 {
-    return (struct py_mem){process_read, p};
+    return (struct py_mem){process_read, p, process_forget};
 }

@@ -10,11 +10,18 @@
 struct py_mem {
     int (*read)(void *ctx, uint64_t addr, void *dst, size_t n); /* 0 when all n bytes were read, else -1 */
     void *ctx;
+    void (*forget)(void *ctx); /* what it remembers, so that reads are of now; NULL: it remembers nothing */
 };
 
 static inline int py_mem_read(const struct py_mem *m, uint64_t addr, void *dst, size_t n)
 {
     return m->read(m->ctx, addr, dst, n);
+}
+
+static inline void py_mem_forget(const struct py_mem *m)
+{
+    if (m->forget)
+        m->forget(m->ctx);
 }
 
 enum { PY_PAGES = 64, PY_PAGE = 4096 };
