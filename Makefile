@@ -4,6 +4,7 @@
 #   SAN=1      AddressSanitizer and UndefinedBehaviorSanitizer
 #   NO_PFM=1   leave libpfm4 out, even where it is installed; NO_LZMA=1 the same for liblzma
 #   NO_BPF=1   without recording in the kernel: for reading sessions, needs no clang, bpftool, libbpf
+#   V=1        show the commands
 #   TORCH=no   demo and check do without PyTorch
 
 VERSION := 0.1.0
@@ -45,6 +46,9 @@ UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 MAN  := $(patsubst man/%.md,$(O)/man/%,$(wildcard man/*.[1-8].md))
 
+# $(call quiet,WHAT): a short line for the command that follows, which V=1 shows instead.
+quiet = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$@';)
+
 all: $(O)/wprof man
 
 help:
@@ -55,8 +59,9 @@ help:
 # $(call probe,HEADER,LIBS): "1" where a program with HEADER links with LIBS.
 probe = $(shell printf '$(hash)include <stdio.h>\n$(hash)include <%s>\nint main(void) { return 0; }\n' '$(1)' | \
 	$(CC) $(CPPFLAGS) -x c - -o /dev/null $(LDFLAGS) $(2) 2>/dev/null && echo 1)
-# $(call need,HEADER,LIBS): complains where it is missing.
-need = $(if $(call probe,$(1),$(2)),,$(1) or its library is missing: run `make deps`.)
+# $(call need,HEADER,LIBS) and $(call tool,PROGRAM): name what is missing.
+need = $(if $(call probe,$(1),$(2)),,$(1))
+tool = $(if $(shell command -v $(1)),,$(1))
 pkg = $(shell pkg-config --modversion $(1) 2>/dev/null)
 
 # $(call remember,TEXT): writes TEXT to the target where it says something else.
@@ -67,10 +72,12 @@ $(O)/sources: force
 	$(call remember,$(SRC) $(CMD))
 
 $(O)/features.mk: Makefile $(O)/flags
-	@missing='$(strip $(if $(NO_BPF),,$(call need,bpf/libbpf.h,-lbpf)) $(call need,elfutils/libdw.h,-ldw) $(call need,gelf.h,-lelf) \
+	@missing='$(strip $(if $(NO_BPF),,$(call need,bpf/libbpf.h,-lbpf) $(call tool,$(CLANG)) $(call tool,$(BPFTOOL))) \
+		$(call need,elfutils/libdw.h,-ldw) $(call need,gelf.h,-lelf) \
 		$(call need,zstd.h,-lzstd) $(call need,sha256.h,-lmd) $(call need,ini.h,-linih) \
 		$(call need,libiberty/demangle.h,-liberty))'; \
-	if [ -n "$$missing" ]; then echo "$$missing" >&2; exit 1; fi
+	if [ -n "$$missing" ]; then \
+		echo "missing: $$missing (headers with their libraries, programs): run \`make deps\`" >&2; exit 1; fi
 	@{ echo 'HAVE_PFM := $(if $(NO_PFM),,$(call probe,perfmon/pfmlib.h,-lpfm))'; \
 	echo 'HAVE_LZMA := $(if $(NO_LZMA),,$(call probe,lzma.h,-llzma))'; } >$@.tmp
 	@mv $@.tmp $@
@@ -103,24 +110,24 @@ $(O)/cmd/version.o: CPPFLAGS += -DVERSION='"$(VERSION)"'
 # ---- the program ----
 
 $(O)/wprof: $(CMD:%.c=$(O)/%.o) $(LIB)
-	$(CC) $(LDFLAGS) -o $@ $(CMD:%.c=$(O)/%.o) $(LIB) $(LDLIBS)
+	$(call quiet,LD)$(CC) $(LDFLAGS) -o $@ $(CMD:%.c=$(O)/%.o) $(LIB) $(LDLIBS)
 
 $(LIB): $(SRC:%.c=$(O)/%.o) $(O)/sources
-	rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+	$(call quiet,AR)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 $(O)/%.o: %.c $(O)/flags | $(SKEL)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
+	$(call quiet,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
 $(O)/bpf/%.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
-	$(CLANG) -O2 -g -target bpf -D__TARGET_ARCH_x86 -mcpu=v3 -I. -Wall -c -o $@ $<
+	$(call quiet,BPF)$(CLANG) -O2 -g -target bpf -D__TARGET_ARCH_x86 -mcpu=v3 -I. -Wall -c -o $@ $<
 
 $(O)/wprof.bpf.o: $(BPFO)
-	$(BPFTOOL) gen object $@ $^
+	$(call quiet,GEN)$(BPFTOOL) gen object $@ $^
 
 $(O)/wprof.skel.h: $(O)/wprof.bpf.o
-	$(BPFTOOL) gen skeleton $< name wprof_bpf > $@.tmp && mv $@.tmp $@
+	$(call quiet,GEN)$(BPFTOOL) gen skeleton $< name wprof_bpf > $@.tmp && mv $@.tmp $@
 
 # ---- manual pages: Markdown, with the header line that cmark does not write ----
 
@@ -136,12 +143,12 @@ $(O)/man/%: man/%.md Makefile
 
 $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS) -lcmocka
+	$(call quiet,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS) -lcmocka
 
 # The corpus through each fuzz target, without a fuzzer: `make fuzz` looks for new input.
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
+	$(call quiet,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
 
 unit-programs: $(UNIT)
 replay-programs: $(FUZZ:%=$(O)/tests/fuzz/%)
