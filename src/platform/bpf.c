@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "platform/caps.h"
+#include "platform/probe.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -11,10 +11,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "wprof.skel.h"
+
+const int bpfside_present = 1;
 
 struct sink {
     bpfside_record *each;
@@ -47,32 +48,6 @@ static int talk(enum libbpf_print_level level, const char *fmt, va_list ap)
         line[--n] = '\0';
     log_debug("%s", line);
     return 0;
-}
-
-/* What a refused load is for want of, as far as one can tell from outside. */
-static int explain(struct err *e, int errnum)
-{
-    struct utsname u = {0};
-    char missing[256];
-
-    uname(&u);
-    if ((errnum == EPERM || errnum == EACCES) && caps_missing(missing, sizeof(missing)))
-        return err_set(e, "load BPF: %s: missing %s (run as root, or grant the capabilities with setcap)",
-                       strerror(errnum), missing);
-    if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
-        return err_set(
-            e,
-            "load BPF: kernel %s has no type information, /sys/kernel/btf/vmlinux (boot one built with "
-            "CONFIG_DEBUG_INFO_BTF=y)",
-            u.release);
-    if (errnum == EPERM || errnum == EACCES)
-        return err_set(
-            e,
-            "load BPF: %s (a container's seccomp profile or kernel lockdown forbids bpf(2): run outside "
-            "of it, or allow that call)",
-            strerror(errnum));
-    return err_sys(e, errnum, "load BPF on kernel %s (5.17 or newer is needed; -v shows the kernel's reason)",
-                   u.release);
 }
 
 static void *map_array(struct bpf_map *m, size_t *n, struct err *e)
@@ -135,7 +110,7 @@ static int load(struct bpfside *b, const struct bpfside_settings *how, struct er
 
     b->skel = wprof_bpf__open();
     if (!b->skel)
-        return explain(e, errno);
+        return probe_explain(e, errno, "load BPF");
     b->skel->rodata->config_whole_machine = how->whole_machine;
     bpf_map__set_max_entries(b->skel->maps.cpu_scratch, how->cpus);
     bpf_map__set_max_entries(b->skel->maps.rows, how->rows);
@@ -143,7 +118,7 @@ static int load(struct bpfside *b, const struct bpfside_settings *how, struct er
     b->rows = how->rows;
     rc = wprof_bpf__load(b->skel);
     if (rc)
-        return explain(e, -rc);
+        return probe_explain(e, -rc, "load BPF");
     b->mappings = map_array(b->skel->maps.mappings, &b->mappings_n, e);
     if (!b->mappings)
         return -1;

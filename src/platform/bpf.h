@@ -15,6 +15,8 @@
 
 #include "bpf/wire.h"
 
+extern const int bpfside_present; /* 0: built without libbpf, nothing loads */
+
 struct bpfside; /* the loaded object */
 
 struct bpfside_settings {

@@ -4,11 +4,7 @@
 #include "base/mem.h"
 
 #include <linux/capability.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -22,26 +18,26 @@ static const struct {
     int number, also; /* also: the older capability that implies it */
     const char *name;
 } wanted[] = {
-    {CAP_BPF, CAP_SYS_ADMIN, "CAP_BPF"},
-    {CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON"},
-    {CAP_SYS_PTRACE, CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
-    {CAP_SYSLOG, CAP_SYS_ADMIN, "CAP_SYSLOG"},
-    {CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, "CAP_CHECKPOINT_RESTORE"},
+    [CAPS_BPF] = {CAP_BPF, CAP_SYS_ADMIN, "CAP_BPF"},
+    [CAPS_PERFMON] = {CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON"},
+    [CAPS_PTRACE] = {CAP_SYS_PTRACE, CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+    [CAPS_SYSLOG] = {CAP_SYSLOG, CAP_SYS_ADMIN, "CAP_SYSLOG"},
+    [CAPS_RESTORE] = {CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, "CAP_CHECKPOINT_RESTORE"},
 };
 
-int caps_missing(char *out, size_t n)
+int caps_has(uint64_t set, enum caps_need which)
 {
-    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct data[2] = {{0}};
-    uint64_t have = 0;
+    return set >> wanted[which].number & 1 || set >> wanted[which].also & 1;
+}
+
+int caps_missing(uint64_t set, char *out, size_t n)
+{
     size_t len = 0;
     int count = 0;
 
     out[0] = '\0';
-    if (syscall(SYS_capget, &head, data) == 0)
-        have = data[0].effective | (uint64_t)data[1].effective << 32;
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-        if (have >> wanted[i].number & 1 || have >> wanted[i].also & 1)
+        if (caps_has(set, (enum caps_need)i))
             continue;
         len += (size_t)snprintf(out + len, len < n ? n - len : 0, "%s%s", count ? ", " : "", wanted[i].name);
         if (len >= n)

@@ -3,11 +3,12 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "platform/caps.h"
+#include "platform/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -106,13 +107,12 @@ uint64_t perf_next_prime(uint64_t n)
 
 static int cannot_open(struct err *e, int errnum, const char *event, uint32_t cpu)
 {
-    char missing[256];
+    char what[256];
 
-    if ((errnum != EPERM && errnum != EACCES) || !caps_missing(missing, sizeof(missing)))
+    if (errnum != EPERM && errnum != EACCES && errnum != ENOSYS)
         return err_sys(e, errnum, "open the event %s on CPU %u", event, cpu);
-    return err_set(e,
-                   "open the event %s: %s: missing %s (run as root, or grant the capabilities with setcap)",
-                   event, strerror(errnum), missing);
+    snprintf(what, sizeof(what), "open the event %s", event);
+    return probe_explain(e, errnum, what);
 }
 
 int perf_open_sampler(const struct pfm_event *ev, uint64_t hz, uint32_t cpu, uint64_t *period, struct err *e)
