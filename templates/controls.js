@@ -144,7 +144,7 @@ class Hidden {
 /* The path to the zoomed box; where it is long, its middle is left out. */
 function makePath(model, pane, root) {
     const draw = () => {
-        const {tree, names} = model, path = [];
+        const {tree} = model, path = [];
         for (let i = pane.zoom; i >= 0; i = tree.parent[i])
             path.unshift(i);
         root.replaceChildren();
@@ -156,7 +156,7 @@ function makePath(model, pane, root) {
             }
             if (at)
                 root.append(" \u203a ");
-            root.append(makeButton(names[tree.frame[node]], "zoom to this frame", () => pane.zoomTo(node)));
+            root.append(makeButton(model.name(tree.frame[node]), "zoom to this frame", () => pane.zoomTo(node)));
         });
         const whole = tree.total[0], here = tree.total[pane.zoom];
         if (pane.zoom)
@@ -178,8 +178,8 @@ class BoxMenu {
                 items.push(["Hide this function", () => hidden.add(f, "function")]);
                 if (frames.module[f])
                     items.push(["Hide its module " + frames.module[f].split("/").pop(), () => hidden.add(f, "module")]);
-                items.push(["Search for this name", () => search.setName(model.names[f])],
-                           ["Copy the name", () => copyText(model.names[f])]);
+                items.push(["Search for this name", () => search.setName(model.name(f))],
+                           ["Copy the name", () => copyText(model.name(f))]);
             }
             root.replaceChildren(...items.map(([text, action]) => makeButton(text, "", () => {
                 this.close();

@@ -71,6 +71,15 @@ function decodeFrames(r, strings, metrics) {
     return frames;
 }
 
+/* What stands in a box: Python functions with their file, as in folded text. */
+function labelFrames(frames, kinds) {
+    frames.label = frames.full.map((name, f) => {
+        if (!frames.file[f] || kinds[frames.kind[f]].id !== "python")
+            return name;
+        return `${name} (${frames.file[f].slice(frames.file[f].lastIndexOf("/") + 1)})`;
+    });
+}
+
 /*
  * Processes and threads are called "name (id)". `func` gets the name alone, `full` keeps both, `join` gives each frame
  * the one that stands for all of its name.
@@ -127,12 +136,13 @@ function decodeSlices(r) {
     return slices;
 }
 
-function decodeProfile(bytes, {metrics, task_ids: taskIds}) {
+function decodeProfile(bytes, {metrics, kinds, task_ids: taskIds}) {
     const r = new Reader(bytes), strings = [""];
     for (let n = r.varint(); n > 0; n--)
         strings.push(visible(r.text(r.varint())));
     const frames = decodeFrames(r, strings, metrics);
     splitTasks(frames, taskIds);
+    labelFrames(frames, kinds);
     const {tree, self} = decodeBoxes(r, metrics);
     return {frames, tree, self, slices: metrics.map(() => decodeSlices(r))};
 }

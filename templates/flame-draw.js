@@ -75,7 +75,7 @@ class FlamePainter {
         if (w > 3 * this.pitch + 6) {
             c.globalAlpha = faded ? 0.65 : above ? 0.75 : 1;
             c.fillStyle = matched ? this.colors.matchText : this.colors.text;
-            this.paintLabel(view.model.names[f], x + 4, y + FLAME_ROW / 2, w - 7);
+            this.paintLabel(view.model.label(f), x + 4, y + FLAME_ROW / 2, w - 7);
         }
         if (faded || above)
             c.globalAlpha = above ? 0.55 : 1;

@@ -37,9 +37,12 @@ class Model {
     get sum() {
         return this.tree.total[0];
     }
-    /* What frames are called at the moment. */
-    get names() {
-        return this.apart ? this.profile.frames.full : this.profile.frames.func;
+    /* What a frame is called at the moment, and what its box says. */
+    name(f) {
+        return this.apart ? this.profile.frames.full[f] : this.profile.frames.func[f];
+    }
+    label(f) {
+        return this.profile.frames.kind[f] === TASK ? this.name(f) : this.profile.frames.label[f];
     }
     isHidden(f) {
         return this.hiddenKinds.has(this.profile.frames.kind[f]) || this.hiddenFrames.has(f) ||
@@ -58,9 +61,17 @@ class Model {
                 become[f] = 0;
         return become;
     }
+    /* Whether a thread stands under a process of its name. */
+    hasNamesakes() {
+        const {frames, tree} = this.profile, own = box => frames.join[tree.frame[box]];
+        for (let i = 1; i < tree.n; i++)
+            if (frames.kind[tree.frame[i]] === TASK && own(i) === own(tree.parent[i]))
+                return true;
+        return false;
+    }
     reshape() {
         const {frames, tree} = this.profile, become = this.become();
-        if (become.every((to, f) => to === f) && (this.apart || !this.info.task_ids))
+        if (become.every((to, f) => to === f) && (this.apart || !this.hasNamesakes()))
             return null;
         return reshapeTree(tree, become, frames.kind);
     }

@@ -2,16 +2,17 @@
 /* Search by regular expression over names; "file:" and "module:" in front look there instead. */
 
 /* null for an empty pattern; throws SyntaxError for a bad one. Lower case letters alone match both cases. */
-function matchFrames(frames, pattern, func = frames.func) {
+function matchFrames(frames, pattern) {
     const scope = /^(file|module):/.exec(pattern);
     const text = scope ? pattern.slice(scope[0].length) : pattern;
     if (!text)
         return null;
     const regex = new RegExp(text, /\p{Lu}/u.test(text) ? "" : "i");
-    const names = scope ? frames[scope[1]] : func;
+    const fits = scope ? f => regex.test(frames[scope[1]][f])
+                       : f => regex.test(frames.func[f]) || regex.test(frames.label[f]);
     const matched = new Uint8Array(frames.n);
     for (let f = 1; f < frames.n; f++)
-        matched[f] = !frames.pruned[f] && regex.test(names[f]) ? 1 : 0;
+        matched[f] = !frames.pruned[f] && fits(f) ? 1 : 0;
     return matched;
 }
 
@@ -58,7 +59,7 @@ class Search {
         clearTimeout(this.timer);
         let problem = "";
         try {
-            this.matched = matchFrames(this.model.profile.frames, this.input.value, this.model.names);
+            this.matched = matchFrames(this.model.profile.frames, this.input.value);
         } catch (error) {
             this.matched = null;
             problem = "not a regular expression";

@@ -11,7 +11,7 @@ function describeSmall(model, node) {
         sum += tree.total[c];
     }
     return {name: "too small to draw", self: 0, total: null,
-            where: `the smallest of ${formatCount(count)} callees of ${model.names[tree.frame[node]]}` +
+            where: `the smallest of ${formatCount(count)} callees of ${model.name(tree.frame[node])}` +
                    ": click to zoom in"};
 }
 
@@ -31,7 +31,7 @@ function describe(model, node) {
         parts.push(frames.module[f]);
     if (frames.inlined[f])
         parts.push("inlined");
-    return {name: model.names[f], kind: f && !frames.pruned[f] ? model.info.kinds[frames.kind[f]] : null,
+    return {name: model.name(f), kind: f && !frames.pruned[f] ? model.info.kinds[frames.kind[f]] : null,
             where: parts.join("\n"), self: tree.self[node], total: tree.total[node], sum};
 }
 

@@ -133,11 +133,11 @@ static void add_stacks(struct figures *f, const struct quality *q)
     set_share(x, q->unknown_share);
     if (q->unknown_share > MAX_UNKNOWN_SHARE) {
         x->bad = 1;
-        warn(
-            f,
-            "%s of the samples have a frame without a name ([module+0x...]): that binary has no symbols; its "
-            "debug package, installed when recording, gives them.",
-            x->value);
+        warn(f,
+             "%s of the samples have a frame without a name ([module+0x...]): symbols are missing. Debug "
+             "packages, "
+             "installed where it is recorded, give them.",
+             x->value);
     }
 
     x = add(f, "truncated", "samples whose stack was deeper than the limit");
@@ -249,6 +249,61 @@ void figures_make(struct figures *f, const struct quality *q, const struct meta 
     if (!imported && q->taken && q->taken < FEW_SAMPLES)
         warn(f, "Only %llu samples: shares are rough.", (unsigned long long)q->taken);
     add_state(f, m);
+}
+
+/* A module and how many of its functions have no name. */
+struct nameless {
+    uint32_t module;
+    size_t n;
+};
+
+static int by_count(const void *a, const void *b)
+{
+    const struct nameless *x = a, *y = b;
+
+    return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : (x->module > y->module) - (x->module < y->module);
+}
+
+static int unknown_is_bad(const struct figures *f)
+{
+    for (size_t i = 0; i < f->quality.n; i++)
+        if (f->quality.a[i].bad && !strcmp(f->quality.a[i].label, "unknown"))
+            return 1;
+    return 0;
+}
+
+void figures_add_nameless(struct figures *f, const struct profile *p)
+{
+    VEC(struct nameless) found = {0};
+    struct buf out = {0};
+
+    if (!unknown_is_bad(f))
+        return;
+
+    for (size_t i = 0; i < p->frames.n; i++) {
+        size_t at = 0;
+
+        if (!p->frames.a[i].unknown || !p->frames.a[i].module)
+            continue;
+        while (at < found.n && found.a[at].module != p->frames.a[i].module)
+            at++;
+        if (at == found.n)
+            *vec_push(&found) = (struct nameless){p->frames.a[i].module, 0};
+        found.a[at].n++;
+    }
+    if (found.n)
+        qsort(found.a, found.n, sizeof(*found.a), by_count);
+    for (size_t i = 0; i < found.n && i < 3; i++) {
+        const char *path = strtab_get(&p->strings, found.a[i].module), *slash = strrchr(path, '/');
+
+        buf_addf(&out, "%s%s", i ? ", " : "", slash ? slash + 1 : path);
+    }
+    if (found.n > 3)
+        buf_addf(&out, " and %zu more", found.n - 3);
+    if (found.n)
+        warn(f, "Functions without a name are in %s.", buf_str(&out));
+    buf_release(&out);
+    vec_release(&found);
 }
 
 char *figures_command(const struct meta *m)

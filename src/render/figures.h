@@ -5,6 +5,7 @@
 #define WPROF_RENDER_FIGURES_H
 
 #include "base/vec.h"
+#include "model/profile.h"
 #include "model/quality.h"
 #include "model/session.h"
 
@@ -26,6 +27,10 @@ struct figures {
 /* `f` is zeroed by the caller and released by figures_release(). */
 void figures_make(struct figures *f, const struct quality *q, const struct meta *m);
 void figures_release(struct figures *f);
+
+/* A warning that names the modules of functions without a name, the worst first; none where there are none.
+ */
+void figures_add_nameless(struct figures *f, const struct profile *p);
 
 /* The command line in one string, or the workload's name where there is none; owned by the caller. */
 char *figures_command(const struct meta *m);

@@ -255,6 +255,7 @@ static int render(const struct render_input *in, struct buf *out, struct err *e)
         functions_sum(&pg.functions[m], in->profile, m);
     pg.command = figures_command(in->meta);
     figures_make(&pg.figures, in->quality, in->meta);
+    figures_add_nameless(&pg.figures, in->profile);
     encode(&pg);
     rc = fill(&pg, e);
     for (size_t m = 0; m < n; m++)

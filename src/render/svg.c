@@ -109,11 +109,14 @@ static void add_style(struct buf *out)
     buf_addstr(out, "}\n</style>\n");
 }
 
-static const char *box_name(const struct picture *pic, const struct flame_box *b, unsigned *kind)
+/* The name of a box; for Python *file is the last part of its file's path, else NULL. */
+static const char *box_name(const struct picture *pic, const struct flame_box *b, unsigned *kind,
+                            const char **file)
 {
     const struct profile_frame *f;
 
     *kind = FRAME_NONE;
+    *file = NULL;
     if (b->pruned) {
         *kind = FRAME_MARKER;
         return "[pruned]";
@@ -122,6 +125,11 @@ static const char *box_name(const struct picture *pic, const struct flame_box *b
         return "all";
     f = &pic->p->frames.a[pic->p->nodes.a[b->node].frame];
     *kind = f->kind;
+    if (f->kind == FRAME_PYTHON && f->file) {
+        const char *path = strtab_get(&pic->p->strings, f->file), *slash = strrchr(path, '/');
+
+        *file = slash ? slash + 1 : path;
+    }
     return strtab_get(&pic->p->strings, f->func);
 }
 
@@ -157,7 +165,7 @@ static void add_box(struct picture *pic, const struct flame_box *b)
     double x = MARGIN + (double)b->start * pic->per_unit, w = (double)b->total * pic->per_unit;
     double y = pic->top + (double)(pic->flame.depth - b->depth) * ROW;
     unsigned kind, shade;
-    const char *name = box_name(pic, b, &kind);
+    const char *file, *name = box_name(pic, b, &kind, &file);
     const struct palette_kind *k = palette_kind(kind);
 
     if (w < 0.05)
@@ -169,9 +177,15 @@ static void add_box(struct picture *pic, const struct flame_box *b)
              "<rect class=\"%s-%u\" fill=\"%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\"/>", k->id,
              shade, k->light[shade], x, y, w > 1 ? w - 0.5 : w, ROW - 1);
     if (w >= 3 * CHAR + 4) {
+        struct buf label = {0};
+
+        buf_addstr(&label, name);
+        if (file)
+            buf_addf(&label, " (%s)", file);
         buf_addf(pic->out, "<text x=\"%.2f\" y=\"%.0f\">", x + 3, y + ROW - 5);
-        markup_cut(pic->out, name, (size_t)((w - 5) / CHAR));
+        markup_cut(pic->out, buf_str(&label), (size_t)((w - 5) / CHAR));
         buf_addstr(pic->out, "</text>");
+        buf_release(&label);
     }
     buf_addstr(pic->out, "</g>\n");
 }

@@ -159,6 +159,8 @@ void text_session(const struct session *s, const struct quality *q, const struct
     cost(q, out);
     for (size_t i = 0; i < f.warnings.n; i++)
         entry(out, style, i ? "" : "beware", f.warnings.a[i]);
+    for (size_t i = 0; i < f.notes.n; i++)
+        entry(out, style, i ? "" : "note", f.notes.a[i]);
     damage(s, out);
     figures_release(&f);
     free(command);

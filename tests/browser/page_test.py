@@ -45,7 +45,7 @@ class Page:
         pane where it put them."""
         found = self.browser.eval(f"""(() => {{
             const p = wprof.pane, l = p.layout, r = p.painter.canvas.getBoundingClientRect();
-            const i = l.node.findIndex(n => n >= 0 && p.model.names[p.model.tree.frame[n]] === {name!r});
+            const i = l.node.findIndex(n => n >= 0 && p.model.name(p.model.tree.frame[n]) === {name!r});
             return i < 0 ? null : [r.left + l.x[i] + l.w[i] / 2, r.top + p.top(p.rowOf(i)) + 9, l.w[i]];
         }})()""")
         assert found, f"no box '{name}' is laid out"
