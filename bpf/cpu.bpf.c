@@ -30,7 +30,7 @@ static __always_inline void cpu_meet(__u32 tgid, struct task_struct *t)
 {
     struct wire_proc p = {};
 
-    p.start = task_start(BPF_CORE_READ(t, group_leader));
+    p.start = task_start(t->group_leader);
     if (bpf_map_update_elem(&procs, &tgid, &p, BPF_NOEXIST)) {
         struct wire_lost *l = lost_here();
 

@@ -78,13 +78,14 @@ static int possible(void)
 }
 
 /* The child waits at the gate until everything listens, as the recorder has it. */
-static void record(struct run *r, void (*what)(void))
+static void record_as(struct run *r, void (*what)(void), int whole_machine)
 {
     struct err e = {0};
     int gate[2], status;
     char c;
 
     *r = (struct run){.ctx = {.frequency = HZ, .launched = 1, .now = clock_monotonic}};
+    r->ctx.whole_machine = whole_machine;
     r->ctx.store = &r->store;
     r->ctx.meta = &r->meta;
     assert_int_equal(pipe(gate), 0);
@@ -97,7 +98,8 @@ static void record(struct run *r, void (*what)(void))
         _exit(0);
     }
     close(gate[0]);
-    *vec_push(&r->ctx.targets) = r->child;
+    if (!whole_machine)
+        *vec_push(&r->ctx.targets) = r->child;
     r->c = collector_cpu.open(&r->ctx, &e);
     if (!r->c)
         kill(r->child, SIGKILL);
@@ -113,6 +115,11 @@ static void record(struct run *r, void (*what)(void))
     } while (waitpid(r->child, &status, WNOHANG) == 0);
     assert_int_equal(status, 0);
     assert_int_equal(collector_cpu.stop(r->c, &e), 0);
+}
+
+static void record(struct run *r, void (*what)(void))
+{
+    record_as(r, what, 0);
 }
 
 static void release(struct run *r)
@@ -212,6 +219,21 @@ static void test_exec(void **state)
     release(&r);
 }
 
+static void test_whole_machine(void **state)
+{
+    struct run r;
+    size_t mine = 0;
+
+    if (!possible())
+        skip();
+    record_as(&r, burn_alone, 1);
+    for (size_t i = 0; i < r.store.events.n; i++)
+        mine += tasks_get(&r.store.tasks, r.store.events.a[i].task)->ns_pid == (uint32_t)r.child;
+    assert_in_range(mine, 50, 400);
+    assert_true(store_counter(&r.store, "target.cpu_ns", 0) > 350000000);
+    release(&r);
+}
+
 static void test_no_target(void **state)
 {
     struct record_ctx ctx = {.frequency = HZ, .now = clock_monotonic};
@@ -236,10 +258,8 @@ static void test_no_target(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_children),
-        cmocka_unit_test(test_exec),
-        cmocka_unit_test(test_no_target),
+        cmocka_unit_test(test_alone),         cmocka_unit_test(test_children),  cmocka_unit_test(test_exec),
+        cmocka_unit_test(test_whole_machine), cmocka_unit_test(test_no_target),
     };
 
     return cmocka_run_group_tests_name("collect: live", tests, NULL, NULL);
