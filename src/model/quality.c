@@ -31,14 +31,18 @@ static int named(const struct store *s, uint32_t frame)
            !frame_name_is_place(strtab_get(&s->strings, names[0].func));
 }
 
-/* One byte a stack: whether a frame from the root down to it has no name. */
-static uint8_t *unnamed_stacks(const struct store *s)
+/* One byte a stack: whether a frame from the root down to it has no name. NULL: all have. */
+static uint8_t *unnamed_stacks(struct quality *q, const struct store *s)
 {
-    uint8_t *unnamed = mem_calloc(s->stacks.nodes.n + 1, 1), *bad = mem_calloc(s->frames.list.n + 1, 1);
+    uint8_t *unnamed, *bad = mem_calloc(s->frames.list.n + 1, 1);
 
-    for (uint32_t id = 1; id <= s->frames.list.n; id++)
+    for (uint32_t id = 1; id <= s->frames.list.n; id++) {
         bad[id] = !named(s, id);
-    for (uint32_t id = 1; id <= s->stacks.nodes.n; id++) {
+        q->frames_unknown += bad[id];
+    }
+    q->frames = s->frames.list.n;
+    unnamed = q->frames_unknown ? mem_calloc(s->stacks.nodes.n + 1, 1) : NULL;
+    for (uint32_t id = 1; unnamed && id <= s->stacks.nodes.n; id++) {
         const struct stack_node *n = &s->stacks.nodes.a[id - 1];
 
         unnamed[id] = unnamed[n->parent] | bad[n->frame];
@@ -47,22 +51,9 @@ static uint8_t *unnamed_stacks(const struct store *s)
     return unnamed;
 }
 
-static void count_frames(struct quality *q, const struct store *s)
-{
-    uint8_t *seen = mem_calloc(s->frames.list.n + 1, 1);
-
-    for (size_t i = 0; i < s->stacks.nodes.n; i++)
-        seen[s->stacks.nodes.a[i].frame] = 1;
-    for (uint32_t id = 1; id <= s->frames.list.n; id++) {
-        q->frames += seen[id];
-        q->frames_unknown += seen[id] && !named(s, id);
-    }
-    free(seen);
-}
-
 static void count_samples(struct quality *q, const struct store *s)
 {
-    uint8_t *unnamed = unnamed_stacks(s);
+    uint8_t *unnamed = unnamed_stacks(q, s);
     uint64_t samples = 0;
 
     for (size_t i = 0; i < s->events.n; i++) {
@@ -79,7 +70,7 @@ static void count_samples(struct quality *q, const struct store *s)
         q->frame_pointer += ev->flags & EVENT_FRAMEPTR ? n : 0;
         q->python += ev->flags & EVENT_PYTHON ? n : 0;
         q->python_framed += (ev->flags & EVENT_PYTHON) && (ev->flags & EVENT_PYTHON_FRAMES) ? n : 0;
-        q->unknown += unnamed[ev->stack <= s->stacks.nodes.n ? ev->stack : 0] ? n : 0;
+        q->unknown += unnamed && ev->stack <= s->stacks.nodes.n && unnamed[ev->stack] ? n : 0;
     }
     free(unnamed);
     q->unwound_share = share(q->unwound, samples);
@@ -96,7 +87,6 @@ void quality_compute(struct quality *q, const struct store *s, const struct meta
 
     *q = (struct quality){0};
     count_samples(q, s);
-    count_frames(q, s);
     q->expected = store_counter(s, "cpu.expected", 0);
     q->lost = store_counter(s, "cpu.lost", 0) + store_counter(s, "cpu.nostack", 0);
     q->bpf_s = seconds(bpf);

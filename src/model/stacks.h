@@ -24,6 +24,7 @@ struct stacks {
 };
 
 void stacks_release(struct stacks *s);
+void stacks_reserve(struct stacks *s, size_t n); /* room for n in all, where very many are to come */
 uint32_t stacks_push(struct stacks *s, uint32_t parent, uint32_t frame); /* finds or adds; root first */
 
 static inline const struct stack_node *stacks_get(const struct stacks *s, uint32_t id)

@@ -104,7 +104,7 @@ static int stacks_get_rows(struct store *s, struct cursor *c, size_t n)
     column_get(c, frame, n);
     if (before + n > UINT32_MAX)
         c->bad = 1;
-    vec_reserve(&s->stacks.nodes, before + n);
+    stacks_reserve(&s->stacks, before + n);
     to = s->stacks.nodes.a + before;
     for (size_t i = 0; i < n && !c->bad; i++) {
         if (up[i] > before + i || !frame[i] || frame[i] > s->frames.list.n)

@@ -4,22 +4,24 @@
  * them mostly share their beginning: only what differs from the line before is looked up.
  */
 #include "exchange/import/import.h"
+#include "exchange/import/tokens.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     CHUNK = 4 << 20,
     LINE_MAX_BYTES = 64 << 20,
-    SHOWN = 60, /* bytes of a bad line that are quoted */
+    BYTES_A_FRAME = 20, /* where nothing is shared */
+    SHOWN = 60,         /* bytes of a bad line that are quoted */
 };
 
 struct folded {
     struct store *s;
     struct import_stats *st;
-    struct strtab tokens;      /* frames as they stand in the text */
-    VEC(uint32_t) frame_of;    /* token id - 1 -> frame */
+    struct tokens tokens;      /* frames as they stand in the text -> frame id */
     VEC(uint32_t) ends, nodes; /* of the line before: where each frame ends, and the stack down to it */
     const char *before;        /* its text */
     size_t before_n;
@@ -81,18 +83,6 @@ static uint32_t make_frame(struct folded *x, const char *s, size_t n)
     return frames_add(&x->s->frames, &f);
 }
 
-static uint32_t frame_of(struct folded *x, const char *s, size_t n)
-{
-    uint32_t token = strtab_addn(&x->tokens, n ? s : "?", n ? n : 1);
-
-    if (!token) /* begins with a NUL byte */
-        token = strtab_add(&x->tokens, "?");
-    if (token > x->frame_of.n)
-        *vec_push(&x->frame_of) =
-            make_frame(x, strtab_get(&x->tokens, token), strlen(strtab_get(&x->tokens, token)));
-    return x->frame_of.a[token - 1];
-}
-
 /* ---- stacks ---- */
 
 static size_t common_prefix(const char *a, const char *b, size_t n)
@@ -126,14 +116,17 @@ static uint32_t stack_of(struct folded *x, const char *s, size_t n)
         stack = x->nodes.a[k - 1];
     }
     x->ends.n = x->nodes.n = k;
-    for (; at <= n; k++) {
-        const char *sep = at < n ? memchr(s + at, ';', n - at) : NULL;
-        size_t end = sep ? (size_t)(sep - s) : n;
+    while (at <= n) {
+        uint64_t hash;
+        size_t len = tokens_scan(s + at, n - at, &hash);
+        uint32_t *frame = tokens_get(&x->tokens, s + at, len, hash);
 
-        stack = stacks_push(&x->s->stacks, stack, frame_of(x, s + at, end - at));
-        *vec_push(&x->ends) = (uint32_t)end;
+        if (!*frame)
+            *frame = make_frame(x, s + at, len);
+        stack = stacks_push(&x->s->stacks, stack, *frame);
+        *vec_push(&x->ends) = (uint32_t)(at + len);
         *vec_push(&x->nodes) = stack;
-        at = end + 1;
+        at += len + 1;
     }
     x->before = s;
     x->before_n = n;
@@ -224,7 +217,7 @@ static int refill(struct folded *x, struct window *w, int fd, struct err *e)
         x->before = w->buf;
     if (w->cap - w->have < CHUNK) {
         w->cap = (w->have + CHUNK) * 2;
-        w->buf = mem_realloc(w->buf, w->cap, 1);
+        w->buf = mem_realloc(w->buf, w->cap + TOKENS_PAD, 1);
         x->before = w->buf;
     }
     do {
@@ -267,10 +260,13 @@ static int take_all(struct folded *x, int fd, struct err *e)
 static int run(int fd, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
     struct folded x = {.s = s, .st = st};
-    int rc = take_all(&x, fd, e);
+    struct stat file;
+    int rc;
 
-    strtab_release(&x.tokens);
-    vec_release(&x.frame_of);
+    if (!fstat(fd, &file) && S_ISREG(file.st_mode))
+        stacks_reserve(&s->stacks, (size_t)file.st_size / BYTES_A_FRAME);
+    rc = take_all(&x, fd, e);
+    tokens_release(&x.tokens);
     vec_release(&x.ends);
     vec_release(&x.nodes);
     if (rc)
