@@ -221,6 +221,46 @@ static void add_events(struct builder *b)
     vec_release(&list);
 }
 
+/* ---- the short way ---- */
+
+/* Whether the trie is the tree already: imported stacks, all of them wanted. */
+static int is_whole(const struct builder *b)
+{
+    if (!b->frames.one_to_one)
+        return 0;
+    for (size_t i = 0; i < b->s->events.n; i++) {
+        const struct event *ev = &b->s->events.a[i];
+
+        if (!wanted(b, ev) || !ev->stack || (ev->task && !b->o->no_tasks))
+            return 0;
+    }
+    return 1;
+}
+
+/* Then stack ids are nodes, frame ids are frames. */
+static void take_whole(struct builder *b)
+{
+    const struct stacks *from = &b->s->stacks;
+    struct profile *p = b->p;
+    size_t n = from->nodes.n + 1;
+
+    vec_reserve(&p->nodes, n);
+    b->self.a = mem_calloc(n, sizeof(*b->self.a));
+    b->self.n = b->self.cap = p->nodes.n = n;
+    p->nodes.a[0] = (struct profile_node){0};
+    for (size_t i = 1; i < n; i++)
+        p->nodes.a[i] =
+            (struct profile_node){.parent = from->nodes.a[i - 1].parent, .frame = from->nodes.a[i - 1].frame};
+    for (size_t i = 0; i < b->s->events.n; i++) {
+        const struct event *ev = &b->s->events.a[i];
+
+        b->self.a[ev->stack] += weight(b, ev);
+        if (b->o->samples)
+            *vec_push(&p->samples) = (struct profile_sample){ev->ts > b->start ? ev->ts - b->start : 0,
+                                                             ev->stack, 0, weight(b, ev)};
+    }
+}
+
 static int sample_order(const void *pa, const void *pb)
 {
     const struct profile_sample *a = pa, *b = pb;
@@ -247,15 +287,16 @@ static void finish(struct builder *b)
 
     *m = (struct profile_metric){.name = mem_strdup(b->metric->name), .unit = mem_strdup(b->metric->unit)};
     m->self = b->self.a;
-    m->total = mem_alloc(n * sizeof(*m->total));
-    memcpy(m->total, m->self, n * sizeof(*m->total));
+    m->total = mem_calloc(n, sizeof(*m->total));
     for (size_t i = n; i-- > 1;) {
         struct profile_node *node = &p->nodes.a[i], *parent = &p->nodes.a[node->parent];
 
+        m->total[i] += m->self[i];
         m->total[node->parent] += m->total[i];
         node->next = parent->child;
         parent->child = (uint32_t)i;
     }
+    m->total[0] += m->self[0];
     m->sum = m->total[0];
     order_samples(p);
 }
@@ -296,6 +337,22 @@ static int choose_metric(struct builder *b, struct err *e)
     return no_metric(b->s, name, e);
 }
 
+static void take_stacks(struct builder *b)
+{
+    const struct store *s = b->s;
+
+    b->root = mem_calloc(s->tasks.list.n + 1, sizeof(*b->root));
+    b->node_of = mem_calloc(s->stacks.nodes.n + 1, sizeof(*b->node_of));
+    b->event_node = b->o->samples ? mem_calloc(s->events.n + 1, sizeof(*b->event_node)) : NULL;
+    new_node(b, 0, 0);
+    add_events(b);
+    index_release(&b->children);
+    vec_release(&b->touched);
+    free(b->root);
+    free(b->node_of);
+    free(b->event_node);
+}
+
 int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, const struct fold_opts *o,
                struct err *e)
 {
@@ -307,18 +364,12 @@ int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, co
     b.from = o->from_ns ? start_mono + o->from_ns : 0;
     b.to = o->to_ns ? start_mono + o->to_ns : UINT64_MAX;
     fold_frames_init(&b.frames, p, s, o);
-    b.root = mem_calloc(s->tasks.list.n + 1, sizeof(*b.root));
-    b.node_of = mem_calloc(s->stacks.nodes.n + 1, sizeof(*b.node_of));
-    b.event_node = o->samples ? mem_calloc(s->events.n + 1, sizeof(*b.event_node)) : NULL;
-    new_node(&b, 0, 0);
-    add_events(&b);
+    if (is_whole(&b))
+        take_whole(&b);
+    else
+        take_stacks(&b);
     finish(&b);
     fold_frames_release(&b.frames);
-    index_release(&b.children);
-    vec_release(&b.touched);
-    free(b.root);
-    free(b.node_of);
-    free(b.event_node);
     return 0;
 }
 

@@ -2,11 +2,9 @@
 #include "base/mem.h"
 
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static void *check(void *p, size_t size)
 {
@@ -68,13 +66,4 @@ char *mem_printf(const char *fmt, ...)
     n = vasprintf(&s, fmt, ap);
     va_end(ap);
     return check(n < 0 ? NULL : s, 0);
-}
-
-void mem_hint_huge(void *p, size_t size)
-{
-    const uintptr_t page = 4096, least = 8 << 20;
-    uintptr_t from = ((uintptr_t)p + page - 1) & -page, to = ((uintptr_t)p + size) & -page;
-
-    if (size >= least)
-        madvise((void *)from, to - from, MADV_HUGEPAGE);
 }

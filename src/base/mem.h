@@ -14,10 +14,6 @@ char *mem_strdup(const char *s);            /* NULL stays NULL */
 char *mem_strndup(const char *s, size_t n); /* n bytes and a NUL */
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Asks for huge pages in p[0..size), which will be filled soon: a fault for every 4 KiB of hundreds of megabytes takes
- * longer than filling them. A hint that small sizes and some kernels ignore. */
-void mem_hint_huge(void *p, size_t size);
-
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif

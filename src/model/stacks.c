@@ -25,10 +25,7 @@ void stacks_release(struct stacks *s)
 
 void stacks_reserve(struct stacks *s, size_t n)
 {
-    if (n <= s->nodes.cap)
-        return;
     vec_reserve(&s->nodes, n);
-    mem_hint_huge(s->nodes.a, s->nodes.cap * sizeof(*s->nodes.a));
 }
 
 static uint64_t node_hash(struct stack_node k)
@@ -85,7 +82,6 @@ static void build_links(struct stacks *s)
     vec_clear(&s->links);
     index_release(&s->wide);
     vec_reserve(&s->links, s->nodes.cap + 1);
-    mem_hint_huge(s->links.a, s->links.cap * sizeof(*s->links.a));
     *vec_push(&s->links) = (struct stack_link){0};
     for (uint32_t id = 1; id <= s->nodes.n; id++)
         link_node(s, id);

@@ -4,6 +4,7 @@
  * them mostly share their beginning: only what differs from the line before is looked up.
  */
 #include "exchange/import/import.h"
+#include "exchange/import/stack_lines.h"
 #include "exchange/import/tokens.h"
 
 #include <errno.h>
@@ -21,9 +22,10 @@ enum {
 struct folded {
     struct store *s;
     struct import_stats *st;
-    struct tokens tokens;      /* frames as they stand in the text -> frame id */
-    VEC(uint32_t) ends, nodes; /* of the line before: where each frame ends, and the stack down to it */
-    const char *before;        /* its text */
+    struct tokens tokens; /* frames as they stand in the text -> frame id */
+    struct stack_lines *lines;
+    VEC(uint32_t) ends; /* of the line before: where each frame ends */
+    const char *before; /* its text */
     size_t before_n;
     uint64_t line;
     int python;
@@ -102,20 +104,16 @@ static size_t common_prefix(const char *a, const char *b, size_t n)
     return i;
 }
 
-static uint32_t stack_of(struct folded *x, const char *s, size_t n)
+static void take_stack(struct folded *x, const char *s, size_t n, uint64_t value)
 {
-    size_t common = common_prefix(s, x->before, n < x->before_n ? n : x->before_n), at = 0;
-    size_t k = x->ends.n;
-    uint32_t stack = 0;
+    size_t common = common_prefix(s, x->before, n < x->before_n ? n : x->before_n), at, k = x->ends.n;
 
     /* Frames of the line before that are whole in this one, too. */
     while (k && (x->ends.a[k - 1] > common || (x->ends.a[k - 1] < n && s[x->ends.a[k - 1]] != ';')))
         k--;
-    if (k) {
-        at = x->ends.a[k - 1] + 1;
-        stack = x->nodes.a[k - 1];
-    }
-    x->ends.n = x->nodes.n = k;
+    at = k ? x->ends.a[k - 1] + 1 : 0;
+    x->ends.n = k;
+    stack_lines_begin(x->lines, k, value);
     while (at <= n) {
         uint64_t hash;
         size_t len = tokens_scan(s + at, n - at, &hash);
@@ -123,14 +121,12 @@ static uint32_t stack_of(struct folded *x, const char *s, size_t n)
 
         if (!*frame)
             *frame = make_frame(x, s + at, len);
-        stack = stacks_push(&x->s->stacks, stack, *frame);
+        stack_lines_frame(x->lines, *frame);
         *vec_push(&x->ends) = (uint32_t)(at + len);
-        *vec_push(&x->nodes) = stack;
         at += len + 1;
     }
     x->before = s;
     x->before_n = n;
-    return stack;
 }
 
 /* ---- lines ---- */
@@ -191,8 +187,7 @@ static void take_line(struct folded *x, const char *s, size_t n)
         bad_line(x, s, (size_t)(space - s));
         return;
     }
-    *vec_push(&x->s->events) =
-        (struct event){.value = value, .stack = stack_of(x, s, n), .kind = EVENT_SAMPLE};
+    take_stack(x, s, n, value);
     x->st->stacks++;
     x->st->samples += value;
     x->st->rounded += (uint64_t)rounded;
@@ -265,10 +260,11 @@ static int run(int fd, struct store *s, struct meta *m, struct import_stats *st,
 
     if (!fstat(fd, &file) && S_ISREG(file.st_mode))
         stacks_reserve(&s->stacks, (size_t)file.st_size / BYTES_A_FRAME);
+    x.lines = stack_lines_new(s);
     rc = take_all(&x, fd, e);
+    stack_lines_finish(x.lines);
     tokens_release(&x.tokens);
     vec_release(&x.ends);
-    vec_release(&x.nodes);
     if (rc)
         return -1;
     if (!st->stacks)
