@@ -161,6 +161,7 @@ static void read_kernel(struct probe_kernel *k, const char *root)
 {
     k->release = probe_line(root, "/proc/sys/kernel/osrelease");
     read_config(k, root);
+    k->compressed_config = probe_exists(root, "/proc/config.gz");
     k->lockdown = read_lockdown(root);
     k->lsm_files = probe_exists(root, "/sys/kernel/security/lsm");
     k->btf_bytes = file_bytes(root, "/sys/kernel/btf/vmlinux");

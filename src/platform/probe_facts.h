@@ -9,12 +9,13 @@
 #define PROBE_ABSENT LONG_MIN /* a number whose file is not there */
 
 struct probe_kernel {
-    char *release;  /* "6.1.0-13-amd64"; NULL: unknown */
-    char *config;   /* the file that was read; NULL: none is readable */
-    char *no_btf;   /* its line about CONFIG_DEBUG_INFO_BTF where that is not y */
-    char *lockdown; /* "none", "integrity", "confidentiality"; NULL: unknown */
-    int lsm_files;  /* /sys/kernel/security is mounted */
-    long btf_bytes; /* PROBE_ABSENT: no type information */
+    char *release;         /* "6.1.0-13-amd64"; NULL: unknown */
+    char *config;          /* the file that was read; NULL: none is readable */
+    int compressed_config; /* there is a /proc/config.gz, which is not read */
+    char *no_btf;          /* its line about CONFIG_DEBUG_INFO_BTF where that is not y */
+    char *lockdown;        /* "none", "integrity", "confidentiality"; NULL: unknown */
+    int lsm_files;         /* /sys/kernel/security is mounted */
+    long btf_bytes;        /* PROBE_ABSENT: no type information */
 };
 
 /* This process. */

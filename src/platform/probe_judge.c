@@ -58,7 +58,10 @@ void probe_judge_kernel(struct probe_item *it, const struct probe_view *v)
     const struct probe_kernel *k = &v->facts->kernel;
 
     it->seen = mem_printf("%s%s%s", k->release ? k->release : "release unknown",
-                          k->config ? ", configuration in " : "", k->config ? k->config : "");
+                          k->config ? ", configuration in " : "",
+                          k->config              ? k->config
+                          : k->compressed_config ? ", configuration in /proc/config.gz (not read)"
+                                                 : "");
     if (v->facts->place.wsl == 1) {
         it->state = PROBE_NO;
         it->costs = mem_strdup("WSL 1 has no Linux kernel: no perf_event_open, no BPF");
