@@ -2,6 +2,7 @@
 #include "unwind/py_binary.h"
 
 #include "platform/elf.h"
+#include "unwind/py_cold.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -223,6 +224,8 @@ int py_binary_examine(struct py_binary *b, const struct elf *f, const char *path
     b->runtime = r.runtime;
     b->code_type = r.code_type;
     memcpy(b->eval, r.eval, sizeof(b->eval));
+    if (b->eval[1].start == b->eval[1].end)
+        py_cold_find(f, b->eval[0], &b->eval[1]);
 
     start = elf_at(f, r.runtime, PY_OFFSETS_MAX);
     b->version = start ? py_offsets_version(start, PY_OFFSETS_MAX) : 0;

@@ -3,6 +3,7 @@
 #include "test_py.h"
 
 #include "platform/elf.h"
+#include "unwind/py_cold.h"
 
 /* This program has the right strings, "_PyRuntime", "libpython3.9.so.1.0", "xdebugpy", "3.9.18", and isn't
  * Python. */
@@ -42,6 +43,49 @@ static void test_broken_file(void **state)
     close(fd);
     unlink(path);
     py_detector_release(&d);
+}
+
+/* A function whose unlikely parts GCC puts into "split.cold". */
+int split(int a, volatile int *log);
+static __attribute__((cold, noinline)) void rare(volatile int *log, int what)
+{
+    *log += what;
+}
+
+#define RARE(n)                                                                                              \
+    if (a == (n)) {                                                                                          \
+        rare(log, (n)*3);                                                                                    \
+        a += *log;                                                                                           \
+    }                                                                                                        \
+    a ^= a >> (n);
+
+__attribute__((noinline)) int split(int a, volatile int *log)
+{
+    RARE(1) RARE(2) RARE(3) RARE(4) RARE(5) RARE(6) RARE(7) RARE(8) return a;
+}
+
+static void test_cold_part(void **state)
+{
+    struct elf f;
+    struct elf_sym hot, cold;
+    struct py_range found;
+    volatile int log = 0;
+    struct err e = {""};
+
+    (void)state;
+    split(9, &log);
+    assert_int_equal(elf_open(&f, "/proc/self/exe", &e), 0);
+    assert_int_equal(elf_find_symbol(&f, "split", &hot), 0);
+    if (elf_find_symbol(&f, "split.cold", &cold)) {
+        elf_close(&f);
+        print_message("# this compiler did not split the function\n");
+        skip();
+    }
+    assert_int_equal(py_cold_find(&f, (struct py_range){hot.value, hot.value + hot.size}, &found), 0);
+    assert_int_equal(found.start, cold.value);
+    assert_int_equal(found.end, cold.value + cold.size);
+    assert_int_equal(py_cold_find(&f, (struct py_range){0}, &found), -1);
+    elf_close(&f);
 }
 
 /* The file of an interpreter under another name: the version must come from what is inside. */
@@ -111,7 +155,8 @@ static void test_through_loader(void **state)
 int main(void)
 {
     static struct interpreters all;
-    const struct CMUnitTest other[] = {cmocka_unit_test(test_not_python), cmocka_unit_test(test_broken_file)};
+    const struct CMUnitTest other[] = {cmocka_unit_test(test_not_python), cmocka_unit_test(test_broken_file),
+                                       cmocka_unit_test(test_cold_part)};
     int failed = cmocka_run_group_tests_name("other files", other, NULL, NULL);
 
     interpreters_find(&all);
