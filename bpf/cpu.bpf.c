@@ -39,8 +39,7 @@ static __always_inline void cpu_meet(__u32 tgid, struct task_struct *t)
     }
 }
 
-SEC("perf_event")
-int cpu_sample(struct bpf_perf_event_data *ctx)
+static __always_inline void cpu_take(struct bpf_perf_event_data *ctx)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32, cpu = bpf_get_smp_processor_id(), size;
     struct stack_scratch *s;
@@ -50,13 +49,13 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
     __u64 flags;
 
     if (!tgid) /* idle */
-        return 0;
+        return;
     p = bpf_map_lookup_elem(&procs, &tgid);
     if (!p && !config_whole_machine)
-        return 0;
+        return;
     s = bpf_map_lookup_elem(&cpu_scratch, &cpu);
     if (!s)
-        return 0;
+        return;
     out = &s->sample;
     t = bpf_get_current_task_btf();
     out->head.type = WIRE_SAMPLE;
@@ -78,11 +77,19 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
     size = stack_take(s, ctx, p);
     out->head.size = size;
     if (size > sizeof(*out) + sizeof(s->words))
-        return 0;
+        return;
     flags = out->stack_n || bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > CPU_WAKE_BYTES
                 ? BPF_RB_FORCE_WAKEUP
                 : BPF_RB_NO_WAKEUP;
     if (bpf_ringbuf_output(&samples, out, size, flags))
         cpu_lost();
-    return 0;
+}
+
+SEC("perf_event")
+int cpu_sample(struct bpf_perf_event_data *ctx)
+{
+    __u64 t0 = cost_begin();
+
+    cpu_take(ctx);
+    return cost_end(t0);
 }

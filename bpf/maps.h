@@ -103,11 +103,30 @@ struct {
 extern __u32 own_pidns_level; /* of wprof's own pid namespace, 0: the initial one; own_level sets it */
 extern const volatile __u32 config_whole_machine; /* follow every process, found at its first sample */
 
+extern const volatile __u32 config_clock; /* measure our own time: the kernel doesn't do it for us */
+
 static __always_inline struct wire_lost *lost_here(void)
 {
     __u32 zero = 0;
 
     return bpf_map_lookup_elem(&lost, &zero);
+}
+
+/* Around a program's work: __u64 t0 = cost_begin(); ... cost_end(t0). */
+static __always_inline __u64 cost_begin(void)
+{
+    return config_clock ? bpf_ktime_get_ns() : 0;
+}
+
+static __always_inline int cost_end(__u64 t0)
+{
+    struct wire_lost *l = config_clock ? lost_here() : 0;
+
+    if (l) {
+        l->cost_ns += bpf_ktime_get_ns() - t0;
+        l->cost_runs++;
+    }
+    return 0;
 }
 
 #endif

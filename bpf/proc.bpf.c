@@ -12,6 +12,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 __u32 own_pidns_level = 0;
 const volatile __u32 config_whole_machine = 0;
+const volatile __u32 config_clock = 0;
 
 static __always_inline void control_lost(void)
 {
@@ -55,8 +56,7 @@ int each_thread(struct bpf_iter__task *ctx)
     return 0;
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
+static __always_inline void follow_fork(struct task_struct *parent, struct task_struct *child)
 {
     __u32 from = parent->tgid, to = child->tgid;
     struct wire_proc *p, copy = {};
@@ -64,19 +64,19 @@ int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
     struct py_proc *py;
 
     if (child->pid != to) /* a thread */
-        return 0;
+        return;
     p = bpf_map_lookup_elem(&procs, &from);
     if (p)
         copy = *p;
     else if (!config_whole_machine)
-        return 0;
+        return;
     copy.start = task_start(child);
     if (bpf_map_update_elem(&procs, &to, &copy, BPF_ANY)) {
         struct wire_lost *l = lost_here();
 
         if (l)
             l->procs++;
-        return 0;
+        return;
     }
     py = bpf_map_lookup_elem(&py_procs, &from); /* the same interpreter at the same address, until exec */
     if (py) {
@@ -88,25 +88,32 @@ int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
     r = bpf_ringbuf_reserve(&control, sizeof(*r), 0);
     if (!r) {
         control_lost();
-        return 0;
+        return;
     }
     head_fill(&r->head, WIRE_FORK, sizeof(*r));
     task_describe(&r->child, child);
     r->parent_tgid = from;
     r->pad = 0;
     bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-    return 0;
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(proc_exec, struct task_struct *task)
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
+{
+    __u64 t0 = cost_begin();
+
+    follow_fork(parent, child);
+    return cost_end(t0);
+}
+
+static __always_inline void follow_exec(struct task_struct *task)
 {
     __u32 tgid = task->tgid;
     struct wire_proc *p = bpf_map_lookup_elem(&procs, &tgid), next = {};
     struct wire_exec *r;
 
     if (!p)
-        return 0;
+        return;
     next.start = p->start;
     next.image = p->image + 1;
     bpf_map_update_elem(&procs, &tgid, &next, BPF_ANY);
@@ -114,25 +121,32 @@ int BPF_PROG(proc_exec, struct task_struct *task)
     r = bpf_ringbuf_reserve(&control, sizeof(*r), 0);
     if (!r) {
         control_lost();
-        return 0;
+        return;
     }
     head_fill(&r->head, WIRE_EXEC, sizeof(*r));
     task_describe(&r->task, task);
     r->image = next.image;
     r->pad = 0;
     bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-    return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(proc_exit, struct task_struct *task)
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(proc_exec, struct task_struct *task)
+{
+    __u64 t0 = cost_begin();
+
+    follow_exec(task);
+    return cost_end(t0);
+}
+
+static __always_inline void follow_exit(struct task_struct *task)
 {
     __u32 tgid = task->tgid;
     struct wire_exit *r;
     int last;
 
     if (!config_whole_machine && !bpf_map_lookup_elem(&procs, &tgid))
-        return 0;
+        return;
     /* do_exit() counts the thread out of signal->live before this tracepoint. */
     last = BPF_CORE_READ(task, signal, live.counter) == 0;
     if (last) {
@@ -142,7 +156,7 @@ int BPF_PROG(proc_exit, struct task_struct *task)
     r = bpf_ringbuf_reserve(&control, sizeof(*r), 0);
     if (!r) {
         control_lost();
-        return 0;
+        return;
     }
     head_fill(&r->head, WIRE_EXIT, sizeof(*r));
     task_describe(&r->task, task);
@@ -150,5 +164,13 @@ int BPF_PROG(proc_exit, struct task_struct *task)
     r->last = last;
     r->pad = 0;
     bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(proc_exit, struct task_struct *task)
+{
+    __u64 t0 = cost_begin();
+
+    follow_exit(task);
+    return cost_end(t0);
 }

@@ -150,11 +150,13 @@ struct wire_thread {
     __u32 kthread;
 };
 
-/* Counts of what could not be sent or kept, one set per CPU. */
+/* Counts of what could not be sent or kept, one set per CPU; and what we cost, where the kernel doesn't count
+ * that. */
 struct wire_lost {
-    __u64 samples; /* no room in `samples` */
-    __u64 control; /* no room in `control` */
-    __u64 procs;   /* `procs` full: a process not followed */
+    __u64 samples;            /* no room in `samples` */
+    __u64 control;            /* no room in `control` */
+    __u64 procs;              /* `procs` full: a process not followed */
+    __u64 cost_ns, cost_runs; /* time in our programs by the clock, and runs of them; 0: not measured */
 };
 
 #ifndef __bpf__

@@ -306,10 +306,9 @@ void trace_counters(struct trace *t, int final)
     store_set_counter(s, "cpu.slices_refused", ts.slices_refused);
     store_set_counter(s, "target.cpu_ns", run);
     store_set_counter(s, "own.tables_ns", ts.tables_ns);
-    if (bpfside_cost(t->bpf, final, &ns, &runs) == 0) {
-        store_set_counter(s, "cpu.bpf_ns", ns);
-        store_set_counter(s, "cpu.bpf_runs", runs);
-    }
+    bpfside_cost(t->bpf, final, &ns, &runs);
+    store_set_counter(s, "cpu.bpf_ns", ns);
+    store_set_counter(s, "cpu.bpf_runs", runs);
 }
 
 int trace_alive(const struct trace *t)

@@ -112,6 +112,7 @@ static int load(struct bpfside *b, const struct bpfside_settings *how, struct er
     if (!b->skel)
         return probe_explain(e, errno, "load BPF");
     b->skel->rodata->config_whole_machine = how->whole_machine;
+    b->skel->rodata->config_clock = b->stats_fd < 0;
     bpf_map__set_max_entries(b->skel->maps.cpu_scratch, how->cpus);
     bpf_map__set_max_entries(b->skel->maps.rows, how->rows);
     bpf_map__set_max_entries(b->skel->maps.samples, how->ring_bytes);
@@ -324,17 +325,25 @@ void bpfside_lost(struct bpfside *b, struct wire_lost *sum)
             sum->samples += each[i].samples;
             sum->control += each[i].control;
             sum->procs += each[i].procs;
+            sum->cost_ns += each[i].cost_ns;
+            sum->cost_runs += each[i].cost_runs;
         }
     free(each);
 }
 
-int bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
+void bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
 {
     struct bpf_program *p;
 
+    struct wire_lost counted;
+
     *ns = *runs = 0;
-    if (b->stats_fd < 0)
-        return -1;
+    if (b->stats_fd < 0) { /* that takes CAP_SYS_ADMIN: our programs have looked at the clock instead */
+        bpfside_lost(b, &counted);
+        *ns = counted.cost_ns;
+        *runs = counted.cost_runs;
+        return;
+    }
     bpf_object__for_each_program(p, b->skel->obj)
     {
         struct bpf_prog_info info = {0};
@@ -348,5 +357,4 @@ int bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
         *ns += info.run_time_ns;
         *runs += info.run_cnt;
     }
-    return 0;
 }

@@ -69,8 +69,8 @@ int bpfside_drain_samples(struct bpfside *b, bpfside_record *each, void *arg);
 
 void bpfside_lost(struct bpfside *b, struct wire_lost *sum);
 
-/* Time spent in our programs since loading and runs of them; `say`: each program's goes to the debug log. -1 where the
- * kernel doesn't let us count. */
-int bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs);
+/* Time spent in our programs since loading and runs of them; say: each program's share goes to the debug log.
+ */
+void bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs);
 
 #endif

@@ -109,7 +109,7 @@ void bpfside_lost(struct bpfside *b, struct wire_lost *sum)
     *sum = (struct wire_lost){0};
 }
 
-int bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
+void bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
 {
-    return -1;
+    *ns = *runs = 0;
 }
