@@ -46,7 +46,7 @@ static int load(enum bpf_prog_type type, enum bpf_attach_type attach, uint32_t b
     a.insns = (uint64_t)(uintptr_t)insns;
     a.insn_cnt = n;
     a.license = (uint64_t)(uintptr_t) "GPL";
-    log[0] = '\0';
+    memset(log, 0, LOG_SIZE);
     a.log_buf = (uint64_t)(uintptr_t)log;
     a.log_size = LOG_SIZE;
     a.log_level = 1;
