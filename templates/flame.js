@@ -54,7 +54,10 @@ class FlamePane {
         const width = this.scroller.clientWidth, height = this.scroller.clientHeight;
         if (!width)
             return; /* the pane is hidden: show() comes back here */
+        const selected = this.selected >= 0 ? this.layout.node[this.selected] : null;
         this.layout = layoutFlame(this.model, this.zoom, width, this.byWeight);
+        this.selected = selected === null ? -1 : this.layout.node.indexOf(selected);
+        this.hover = -1;
         this.height = Math.max(this.layout.rows * FLAME_ROW + 4, height);
         this.spacer.style.height = this.height + "px";
         this.painter.resize(width, height);

@@ -28,8 +28,8 @@ struct figures {
 void figures_make(struct figures *f, const struct quality *q, const struct meta *m);
 void figures_release(struct figures *f);
 
-/* A warning that names the modules of functions without a name, the worst first; none where there are none.
- */
+/* A warning that names the modules of functions without a name, the worst first; only where there is one on
+ * unknown frames already. */
 void figures_add_nameless(struct figures *f, const struct profile *p);
 
 /* The command line in one string, or the workload's name where there is none; owned by the caller. */

@@ -39,7 +39,7 @@ static void add_value(struct buf *out, const struct profile_metric *m, uint64_t 
         return;
     }
     buf_addf(out, "%s ", units_count(text, sizeof(text), v));
-    markup_text(out, m->unit);
+    markup_text(out, v == 1 && !strcmp(m->unit, "samples") ? "sample" : m->unit);
 }
 
 static void add_text(struct picture *pic, double y, const char *class, const char *s)
@@ -49,25 +49,35 @@ static void add_text(struct picture *pic, double y, const char *class, const cha
     buf_addstr(pic->out, "</text>\n");
 }
 
-/* "taken 1,960 · lost 0 · ...", those that are bad in bold. */
+/* A line of figures in `room` characters. */
+struct line {
+    struct buf *out;
+    size_t room;
+    int any;
+};
+
+static void add_figure(struct line *l, const struct figure *x)
+{
+    size_t len = strlen(x->label) + strlen(x->value) + 4;
+
+    if (len > l->room)
+        return;
+    l->room -= len;
+    buf_addstr(l->out, l->any++ ? " \302\267 " : "");
+    buf_addstr(l->out, x->bad ? "<tspan class=\"bad\" fill=\"#b3261e\">" : "");
+    markup_text(l->out, x->label);
+    buf_addch(l->out, ' ');
+    markup_text(l->out, x->value);
+    buf_addstr(l->out, x->bad ? "</tspan>" : "");
+}
+
 static void add_figures(struct picture *pic, double y, const struct figure *a, size_t n)
 {
-    size_t room = (size_t)((WIDTH - 2 * MARGIN) / CHAR), used = 0;
+    struct line l = {pic->out, (size_t)((WIDTH - 2 * MARGIN) / CHAR), 0};
 
     buf_addf(pic->out, "<text class=\"m\" x=\"%.0f\" y=\"%.0f\">", MARGIN, y);
-    for (size_t i = 0; i < n; i++) {
-        size_t len = strlen(a[i].label) + strlen(a[i].value) + 4;
-
-        if (used + len > room)
-            break;
-        used += len;
-        buf_addstr(pic->out, i ? " \302\267 " : "");
-        buf_addstr(pic->out, a[i].bad ? "<tspan class=\"bad\">" : "");
-        markup_text(pic->out, a[i].label);
-        buf_addch(pic->out, ' ');
-        markup_text(pic->out, a[i].value);
-        buf_addstr(pic->out, a[i].bad ? "</tspan>" : "");
-    }
+    for (size_t i = 0; i < n; i++)
+        add_figure(&l, &a[i]);
     buf_addstr(pic->out, "</text>\n");
 }
 
@@ -236,7 +246,7 @@ static void draw(struct picture *pic, const struct render_input *in)
     buf_addf(pic->out,
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-             "viewBox=\"0 0 %.0f %.0f\">\n",
+             "viewBox=\"0 0 %.0f %.0f\" font-family=\"monospace\" font-size=\"11\">\n",
              WIDTH, height, WIDTH, height);
     add_style(pic->out);
     buf_addstr(pic->out, "<rect id=\"ground\" fill=\"#ffffff\" width=\"100%\" height=\"100%\"/>\n");
