@@ -2,6 +2,7 @@
 /* On-CPU samples with whole stacks: one timer or counter per CPU, read and unwound by a BPF program. */
 #include "base/mem.h"
 #include "collect/sampler.h"
+#include "collect/tick.h"
 #include "collect/trace.h"
 #include "model/collector.h"
 
@@ -14,6 +15,7 @@ struct collector {
     struct sampler sampler;
     int sampling;
     uint64_t taken;
+    uint64_t tick_ns; /* of one bare tick, 0: not measured */
     uint32_t metric;
     char detail[400];
 };
@@ -71,6 +73,8 @@ static struct collector *cpu_open(struct record_ctx *ctx, struct err *e)
         return NULL;
     }
     trace_handle(c->trace, WIRE_SAMPLE, on_sample, c);
+    if (c->sampler.event.time)
+        c->tick_ns = tick_cost_ns();
     c->metric = strtab_add(&ctx->store->strings, c->sampler.event.name);
     free(ctx->meta->event);
     ctx->meta->event = mem_strdup(c->sampler.event.name);
@@ -102,6 +106,8 @@ static void cpu_counters(struct collector *c)
     bpfside_lost(c->trace->bpf, &lost);
     store_set_counter(s, "cpu.expected", sampler_expected(&c->sampler, store_counter(s, "target.cpu_ns", 0)));
     store_set_counter(s, "cpu.taken", c->taken);
+    if (c->tick_ns)
+        store_set_counter(s, "cpu.tick_ns", c->tick_ns * c->taken);
     store_set_counter(s, "cpu.lost", lost.samples);
     store_set_counter(s, "cpu.nostack", c->trace->taker.nostack);
 }

@@ -84,6 +84,18 @@ uint32_t perf_cpus_possible(void)
     return n;
 }
 
+int perf_open_own_timer(uint64_t period_ns)
+{
+    struct perf_event_attr a = {
+        .size = sizeof(a),
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .sample_period = period_ns,
+    };
+
+    return (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
 int perf_keeps_rate(const struct pfm_event *ev)
 {
     return ev->time || (ev->type == PERF_TYPE_HARDWARE && (ev->config == PERF_COUNT_HW_CPU_CYCLES ||

@@ -29,6 +29,10 @@ int perf_parse_cpus(const char *text, struct cpu_list *out); /* "0-3,8"; -1 wher
  */
 int perf_open_sampler(const struct pfm_event *ev, uint64_t hz, uint32_t cpu, uint64_t *period, struct err *e);
 
+/* A software clock on the calling thread alone that ticks every period_ns, for nobody. A descriptor, or -1.
+ */
+int perf_open_own_timer(uint64_t period_ns);
+
 /* Does the event come at the frequency asked for whenever a CPU is busy? Clocks and cycles do; page faults
  * come when they come. */
 int perf_keeps_rate(const struct pfm_event *ev);
