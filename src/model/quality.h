@@ -29,6 +29,8 @@ struct quality {
     double unwound_share, unknown_share, python_share;
     double cost_share; /* (BPF + own CPU time) / target's CPU time */
     double bpf_s, own_cpu_s, target_cpu_s, tables_s, tick_s;
+    double seal_s;    /* from the command's end to the sealed session */
+    uint64_t rss_max; /* bytes, of the recorder; 0: not measured */
 };
 
 /* Counts over EVENT_SAMPLE events and the counters. Imported sessions have most fields "not measured". */

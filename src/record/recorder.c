@@ -370,8 +370,25 @@ static void stop(struct recorder *r)
         about_end(&r->meta, end, r->end_reason);
 }
 
+struct sealing {
+    struct recorder *r;
+    uint64_t since; /* the command's end */
+};
+
+/* The caller's products, and how long all of it took: only the last write of meta.json is yet to come. */
+static int derive(void *arg, struct session_writer *w, struct meta *m, struct store *s, struct err *e)
+{
+    struct sealing *k = arg;
+    const struct recorder_hooks *hooks = &k->r->o->hooks;
+    int rc = hooks->derive ? hooks->derive(hooks->arg, w, m, s, e) : 0;
+
+    store_set_counter(s, "own.seal_ns", now() - k->since);
+    return rc;
+}
+
 static int seal(struct recorder *r, uint64_t since)
 {
+    struct sealing sealing = {r, since};
     struct recorder_report report = {.meta = &r->meta, .store = &r->store, .samples = r->sink.tally.samples};
     struct err e = {0};
     int rc;
@@ -384,7 +401,7 @@ static int seal(struct recorder *r, uint64_t since)
     about_kinds(&r->meta);
     about_languages(&r->meta, &r->store);
     live_clear(&r->live);
-    rc = sink_seal(&r->sink, &r->meta, r->o->hooks.derive, r->o->hooks.arg, &e);
+    rc = sink_seal(&r->sink, &r->meta, derive, &sealing, &e);
     if (rc)
         log_error("the session could not be sealed: %s (%s opens as it was last written)", e.msg,
                   session_path(r->sink.w));
