@@ -94,6 +94,8 @@ void quality_compute(struct quality *q, const struct store *s, const struct meta
     q->target_cpu_s = seconds(target);
     q->tables_s = seconds(store_counter(s, "own.tables_ns", UINT64_MAX));
     q->tick_s = seconds(store_counter(s, "cpu.tick_ns", UINT64_MAX));
+    q->seal_s = seconds(store_counter(s, "own.seal_ns", UINT64_MAX));
+    q->rss_max = store_counter(s, "own.rss_max", 0);
     q->cost_share = bpf == UINT64_MAX || own == UINT64_MAX ? NAN : share(bpf + own, known(target));
     if (!store_counter(s, "cpu.taken", 0) && m->kind && !strcmp(m->kind, "imported"))
         q->unwound_share = NAN; /* stacks from elsewhere: nobody knows how they were walked */
@@ -123,4 +125,6 @@ void quality_json(const struct quality *q, struct json_writer *w)
     json_f64(w, "target_cpu_s", q->target_cpu_s);
     json_f64(w, "tables_s", q->tables_s);
     json_f64(w, "tick_s", q->tick_s);
+    json_f64(w, "seal_s", q->seal_s);
+    json_u64(w, "rss_max", q->rss_max);
 }

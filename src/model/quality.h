@@ -12,13 +12,19 @@
 struct meta;
 
 /*
- * Counters that collectors leave in the store (all of the cpu collector unless said):
- *   cpu.expected       samples that the target's run time would give at the frequency
- *   cpu.taken          samples that arrived           cpu.lost      dropped for want of ring space, or by the
- * kernel cpu.nostack        samples whose stack was lost   cpu.bpf_ns    time in BPF programs (absent: not
- * measured) cpu.bpf_runs       runs of them                   cpu.tick_ns   the bare timer tick, where
- * measured target.cpu_ns      the target's CPU time          own.cpu_ns    the recorder's own, gate opening
- * to command's end own.tables_ns      building unwind tables, not in own.cpu_ns    own.rss_max  bytes
+ * Counters that collectors and the recorder leave in the store, one to a line:
+ *
+ * - cpu.expected: samples that the target's run time would give at the frequency
+ * - cpu.taken: samples that arrived
+ * - cpu.lost: dropped for want of ring space, or by the kernel
+ * - cpu.nostack: samples whose stack was lost
+ * - cpu.bpf_ns, cpu.bpf_runs: time in BPF programs and runs of them; absent: not measured
+ * - cpu.tick_ns: the bare timer tick, where measured
+ * - target.cpu_ns: the target's CPU time
+ * - own.cpu_ns: the recorder's own, from the gate's opening to the command's end
+ * - own.tables_ns: building unwind tables, not in own.cpu_ns
+ * - own.seal_ns: from the command's end to the sealed session
+ * - own.rss_max: the recorder's largest resident memory, bytes
  */
 struct quality {
     uint64_t expected, taken, lost;
