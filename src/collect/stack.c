@@ -177,6 +177,7 @@ uint32_t stack_take(struct stack_taker *k, struct process *p, const struct wire_
         return intern_end(&k->intern, p);
     }
     push_kernel(&k->intern, s, &parts);
+    k->kernel_lost += !!(s->flags & WIRE_KERNEL_LOST);
     if (!p ||
         s->flags & WIRE_NO_MM) /* there is no user stack, or no longer: what the kernel does is all of it */
         *flags |= EVENT_ROOT;

@@ -22,6 +22,7 @@ struct stack_taker {
     struct track *track;
     uint32_t truncated, lost; /* marker frames; 0: not needed so far */
     uint64_t nostack;         /* samples whose user part was lost */
+    uint64_t kernel_lost;     /* those whose kernel part could not be had */
     struct py_merge_stats merged;
 
     /* The sample at hand. */

@@ -300,6 +300,9 @@ void trace_counters(struct trace *t, int final)
     store_set_counter(s, "cpu.control_lost", lost.control);
     store_set_counter(s, "cpu.unfollowed", lost.procs);
     store_set_counter(s, "cpu.mappings_lost", ts.lost_records);
+    store_set_counter(s, "cpu.kernel_lost", t->taker.kernel_lost);
+    store_set_counter(s, "cpu.names_lost", t->taker.pythons.names_lost);
+    store_set_counter(s, "cpu.python_unplaced", t->taker.merged.unplaced);
     store_set_counter(s, "cpu.tables", ts.tables);
     store_set_counter(s, "cpu.table_rows", ts.rows);
     store_set_counter(s, "cpu.tables_refused", ts.tables_refused);

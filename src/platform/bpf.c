@@ -272,11 +272,6 @@ struct wire_table *bpfside_tables(struct bpfside *b, size_t *n)
     return b->tables;
 }
 
-uint32_t bpfside_rows(const struct bpfside *b)
-{
-    return b->rows;
-}
-
 /* A window only: mapping the array whole would bring all its pages into our resident size at once. */
 int bpfside_write_rows(struct bpfside *b, uint32_t first, const struct unw_row *rows, uint32_t n,
                        struct err *e)

@@ -56,7 +56,6 @@ void bpfside_del_python(struct bpfside *b, uint32_t tgid);
 /* Shared memory, writable. */
 struct wire_mapping *bpfside_mappings(struct bpfside *b, size_t *n);
 struct wire_table *bpfside_tables(struct bpfside *b, size_t *n);
-uint32_t bpfside_rows(const struct bpfside *b); /* capacity */
 int bpfside_write_rows(struct bpfside *b, uint32_t first, const struct unw_row *rows, uint32_t n,
                        struct err *e);
 

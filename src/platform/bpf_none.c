@@ -78,11 +78,6 @@ struct wire_table *bpfside_tables(struct bpfside *b, size_t *n)
     return NULL;
 }
 
-uint32_t bpfside_rows(const struct bpfside *b)
-{
-    return 0;
-}
-
 int bpfside_write_rows(struct bpfside *b, uint32_t first, const struct unw_row *rows, uint32_t n,
                        struct err *e)
 {
