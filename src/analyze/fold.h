@@ -8,26 +8,27 @@
 #include "model/session.h"
 
 struct fold_opts {
-    const char *metric;    /* "oncpu"; NULL: oncpu */
-    int no_tasks;          /* leave out the process and thread frames at the root */
-    int lines;             /* keep code lines apart (else a function is one frame, whatever its line) */
-    int inlines;           /* inlined functions as frames of their own */
-    int kernel_suffix;     /* "_[k]" behind kernel functions */
-    int pids;              /* processes and threads of one name apart: "python3 (1234)" */
-    int samples;           /* also fill p->samples */
-    uint32_t pid, tid;     /* only this process / thread, 0: all */
+    const char *metric;      /* "oncpu"; NULL: oncpu */
+    int no_tasks;            /* leave out the process and thread frames at the root */
+    int lines;               /* keep code lines apart (else a function is one frame, whatever its line) */
+    int inlines;             /* inlined functions as frames of their own */
+    int kernel_suffix;       /* "_[k]" behind kernel functions */
+    int pids;                /* processes and threads of one name apart: "python3 (1234)" */
+    int samples;             /* also fill p->samples */
+    uint32_t pid, tid;       /* only this process / thread, 0: all */
     uint64_t from_ns, to_ns; /* only this part, ns since the session's start; to_ns 0: to the end */
 };
 
-/* Frames that have no name become "[module+0x1234]". `p` is initialised; release with profile_release(). An unknown
- * metric is an error that names those the session has. */
+/* Frames that have no name become "[module+0x1234]". `p` is initialised; release with profile_release(). An
+ * unknown metric is an error that names those the session has. */
 int fold_profile(struct profile *p, const struct session *s, const struct fold_opts *o, struct err *e);
 
 /* The same from a store that is being recorded (sealing): start_mono is the session's start. */
-int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, const struct fold_opts *o, struct err *e);
+int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, const struct fold_opts *o,
+               struct err *e);
 
-/* Folded text of one metric, one line a stack with a non-zero self value, sorted: "a;b;c 12\n". `;` and control bytes
- * inside a name become `_`. */
+/* Folded text of one metric, one line a stack with a non-zero self value, sorted: "a;b;c 12\n". `;` and
+ * control bytes inside a name become `_`. */
 void fold_text(const struct profile *p, size_t metric, struct buf *out);
 
 #endif

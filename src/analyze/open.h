@@ -7,8 +7,9 @@
 #include "model/session.h"
 
 /*
- * session_open(), then, where the log is not sealed, names for the frames that have none, as far as this machine can
- * give them. path NULL: the newest session here, and a line on stderr says which. Damage is said on stderr too.
+ * session_open(), then, where the log is not sealed, names for the frames that have none, as far as this
+ * machine can give them. path NULL: the newest session here, and a line on stderr says which. Damage is said
+ * on stderr too.
  */
 int open_session(struct session *s, const char *path, struct err *e);
 

@@ -45,12 +45,13 @@ struct profile {
 
 void profile_release(struct profile *p);
 
-/* Appends the frame's name as folded text and tables show it: Python "qualname (file.py)", with the line where there is
- * one; others the function, followed by " (file.c:12)" where there is a line. Imported names that carry their place
- * already ("f (file.py:12)") stay as they are. */
+/* Appends the frame's name as folded text and tables show it: Python "qualname (file.py)", with the line
+ * where there is one; others the function, followed by " (file.c:12)" where there is a line. Imported names
+ * that carry their place already ("f (file.py:12)") stay as they are. */
 void profile_frame_label(const struct profile *p, uint32_t frame, struct buf *out);
 
-/* Folded text of one metric: a line "a;b;c 12" for every stack with a value of its own, in the order of `LC_ALL=C sort`.
+/* Folded text of one metric: a line "a;b;c 12" for every stack with a value of its own, in the order of
+ * `LC_ALL=C sort`.
  * `;` and control bytes inside a name become `_`. */
 void profile_folded(const struct profile *p, size_t metric, struct buf *out);
 

@@ -24,9 +24,9 @@ struct meta_artifact {
 
 /* meta.json. Strings are owned; NULL or 0 where unknown. */
 struct meta {
-    char *session_id;     /* 20260716-153012-abc123 */
-    int schema_version;   /* 1 */
-    char *state;          /* "recording", "sealed"; a reader reports "unsealed" for a recording whose recorder is gone */
+    char *session_id;   /* 20260716-153012-abc123 */
+    int schema_version; /* 1 */
+    char *state;        /* "recording", "sealed"; readers say "unsealed" when the recorder is gone */
     char *host, *workload, *kind; /* kind: "fused", "cpu-oncpu", "imported" ... */
     VEC(char *) kinds, languages, command, notes;
     int64_t pid;
@@ -35,14 +35,14 @@ struct meta {
     uint64_t realtime_offset;            /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, ns */
     char *agent_ver, *machine, *kernel, *os, *cpu_model, *cwd, *user;
     uint32_t ncpus;
-    char *event;          /* "cpu-clock", "cycles" ... */
-    uint64_t frequency;   /* Hz */
-    char *tier;           /* "A" */
-    char *end_reason;     /* "command ended", "duration", "max-size", "interrupted", "disk full" */
-    int64_t exit_code;    /* the command's, -1 unknown; 128 + n for a signal */
+    char *event;        /* "cpu-clock", "cycles" ... */
+    uint64_t frequency; /* Hz */
+    char *tier;         /* "A" */
+    char *end_reason;   /* "command ended", "duration", "max-size", "interrupted", "disk full" */
+    int64_t exit_code;  /* the command's, -1 unknown; 128 + n for a signal */
     VEC(struct meta_collector) collectors;
     VEC(struct meta_artifact) artifacts;
-    VEC(char *) env;      /* the listed few: "RANK=0" */
+    VEC(char *) env; /* the listed few: "RANK=0" */
 };
 
 void meta_release(struct meta *m);
@@ -54,47 +54,49 @@ void meta_write(const struct meta *m, const struct store *s, struct buf *out);
 
 struct session_writer;
 
-/* A fresh session_id for this instant, "20260716-153012-abc123" (local time, random), and the default directory made
- * of it: "wprof-<workload>-<id>", the workload's basename with all but [A-Za-z0-9._-] replaced; owned by the caller. */
+/* A fresh session_id for this instant, "20260716-153012-abc123" (local time, random), and the default
+ * directory made of it: "wprof-<workload>-<id>", the workload's basename with all but [A-Za-z0-9._-]
+ * replaced; owned by the caller. */
 void session_new_id(char id[24], double realtime_s);
 char *session_default_dir(const char *workload, const char *id);
 
 struct session_create {
-    const char *dir;      /* made with mode 0700 */
-    int force;            /* replace an existing wprof session, and nothing else */
-    uid_t uid;            /* who owns the files: (uid_t)-1 leaves them */
+    const char *dir; /* made with mode 0700 */
+    int force;       /* replace an existing wprof session, and nothing else */
+    uid_t uid;       /* who owns the files: (uid_t)-1 leaves them */
     gid_t gid;
-    uint64_t max_size;    /* bytes of events.wlog, 0: unbounded */
+    uint64_t max_size; /* bytes of events.wlog, 0: unbounded */
 };
 
-/* Makes the directory and events.wlog, writes meta.json. Refuses an existing directory that is not empty. The store
- * is borrowed and must outlive the writer. NULL with `e` set on failure. */
+/* Makes the directory and events.wlog, writes meta.json. Refuses an existing directory that is not empty. The
+ * store is borrowed and must outlive the writer. NULL with `e` set on failure. */
 struct session_writer *session_create(const struct session_create *how, struct store *s, const struct meta *m,
                                       struct err *e);
 int session_dirfd(const struct session_writer *w);
 const char *session_path(const struct session_writer *w);
 
-/* Writes what is new in the store: strings, modules, frames, stacks, changed tasks, names, counters, then the events,
- * which leave the store. One call is one or more whole blocks. 1: max_size reached (nothing more is taken); -1: `e`. */
+/* Writes what is new in the store: strings, modules, frames, stacks, changed tasks, names, counters, then the
+ * events, which leave the store. One call is one or more whole blocks. 1: max_size reached (nothing more is
+ * taken); -1: `e`. */
 int session_flush(struct session_writer *w, struct err *e);
 uint64_t session_bytes(const struct session_writer *w);
 
 int session_write_meta(struct session_writer *w, const struct meta *m, struct err *e); /* by rename */
 
 /* A derived file, owned like the others: kind and path also enter m->artifacts, with size and sum. */
-int session_add_artifact(struct session_writer *w, struct meta *m, const char *kind, const char *path, const void *p,
-                         size_t n, struct err *e);
+int session_add_artifact(struct session_writer *w, struct meta *m, const char *kind, const char *path,
+                         const void *p, size_t n, struct err *e);
 
 /*
- * Reads all events written so far back into the store, for what is derived at the end (fold_store). Flush first. After it
- * only session_add_artifact, session_write_meta and session_seal may follow. Returns 1 where there are too many to hold:
- * the store's events are the caller's from then on, who puts sums there (event.h: value); they serve the figures in
- * meta.json and are not written.
+ * Reads all events written so far back into the store, for what is derived at the end (fold_store). Flush
+ * first. After it only session_add_artifact, session_write_meta and session_seal may follow. Returns 1 where
+ * there are too many to hold: the store's events are the caller's from then on, who puts sums there (event.h:
+ * value); they serve the figures in meta.json and are not written.
  */
 int session_reload(struct session_writer *w, struct err *e);
 
-/* Last flush, the log rewritten smaller where it came in many pieces, end block, sum of events.wlog, meta.json with
- * state "sealed". */
+/* Last flush, the log rewritten smaller where it came in many pieces, end block, sum of events.wlog,
+ * meta.json with state "sealed". */
 int session_seal(struct session_writer *w, struct meta *m, struct err *e);
 void session_writer_free(struct session_writer *w);
 
@@ -104,15 +106,16 @@ struct session {
     char *path;
     struct meta meta;
     struct store store;
-    int sealed;            /* 0: cut off, or still being recorded */
+    int sealed;              /* 0: cut off, or still being recorded */
     uint64_t skipped_blocks; /* unknown types, of a newer minor version */
-    uint64_t bad_bytes;    /* after the last whole block */
+    uint64_t bad_bytes;      /* after the last whole block */
 };
 
 /*
- * Opens a session's directory; path NULL takes the newest under the current directory (the caller says which: s->path).
- * Refuses, with what it is and what was expected: a missing path, a folder of sessions (names some), another kind of
- * directory or file, a newer major version. A cut-off log loads up to its last whole block.
+ * Opens a session's directory; path NULL takes the newest under the current directory (the caller says which:
+ * s->path). Refuses, with what it is and what was expected: a missing path, a folder of sessions (names
+ * some), another kind of directory or file, a newer major version. A cut-off log loads up to its last whole
+ * block.
  */
 int session_open(struct session *s, const char *path, struct err *e);
 void session_release(struct session *s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trie of {parent, frame}: equal stacks have one id. Id 0 is the empty stack; a parent's id is below its child's. */
+/* A trie of {parent, frame}: equal stacks have one id. Id 0 is the empty stack; a parent's id is below its
+ * child's. */
 #ifndef WPROF_MODEL_STACKS_H
 #define WPROF_MODEL_STACKS_H
 
@@ -19,8 +20,9 @@ struct stack_link {
 
 struct stacks {
     VEC(struct stack_node) nodes; /* stack id is index + 1 */
-    VEC(struct stack_link) links; /* by stack id; made with the first push, a trie that is only read has none */
-    struct index wide;            /* of stacks with many siblings, by {parent, frame} */
+    VEC(struct stack_link)
+    links;             /* by stack id; made with the first push, a trie that is only read has none */
+    struct index wide; /* of stacks with many siblings, by {parent, frame} */
 };
 
 void stacks_release(struct stacks *s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All tables of a session in memory: what the recorder fills, the writer persists, the reader restores, views read. */
+/* All tables of a session in memory: what the recorder fills, the writer persists, the reader restores, views
+ * read. */
 #ifndef WPROF_MODEL_STORE_H
 #define WPROF_MODEL_STORE_H
 
@@ -11,7 +12,8 @@
 #include "model/tasks.h"
 #include "model/waits.h"
 
-/* A count or figure by dotted name ("cpu.taken"); the last value written wins. See quality.h for those in use. */
+/* A count or figure by dotted name ("cpu.taken"); the last value written wins. See quality.h for those in
+ * use. */
 struct counter {
     uint32_t name; /* strtab */
     uint64_t value;
