@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -225,6 +227,47 @@ static void no_room(void **state)
     meta_release(&m);
 }
 
+/* A limit on the file's size stands for the full disk: the write stops in the middle of a block. */
+static void disk_full(void **state)
+{
+    struct rlimit before, tight;
+    struct session_create c = how("enospc");
+    struct meta m = a_meta();
+    struct store s = {0};
+    struct session r;
+    struct err e = {0};
+    struct session_writer *w = session_create(&c, &s, &m, &e);
+    uint64_t whole;
+
+    assert_non_null(w);
+    some_events(&s, 5000, 10);
+    assert_int_equal(session_flush(w, &e), 0);
+    whole = session_bytes(w);
+    some_events(&s, 90000, 2000);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    tight = before;
+    tight.rlim_cur = whole + 40;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    assert_int_equal(session_flush(w, &e), -1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_non_null(strstr(e.msg, "enospc/events.wlog"));
+    assert_int_equal(session_bytes(w), whole); /* the part of a block is cut off again */
+    assert_int_equal(session_open(&r, "enospc", &e), 0);
+    assert_int_equal(r.store.events.n, 10);
+    assert_int_equal(r.bad_bytes, 0);
+    session_release(&r);
+    assert_int_equal(s.events.n, 2000); /* nothing is lost in memory */
+    assert_int_equal(session_seal(w, &m, &e), 0);
+    session_writer_free(w);
+    assert_int_equal(session_open(&r, "enospc", &e), 0);
+    assert_true(r.sealed);
+    assert_int_equal(r.store.events.n, 2010);
+    session_release(&r);
+    store_release(&s);
+    meta_release(&m);
+}
+
 static void names(void **state)
 {
     char id[24], *dir;
@@ -314,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(killed_leaves_whole_blocks, enter, leave),
         cmocka_unit_test_setup_teardown(refusals, enter, leave),
         cmocka_unit_test_setup_teardown(no_room, enter, leave),
+        cmocka_unit_test_setup_teardown(disk_full, enter, leave),
         cmocka_unit_test(names),
         cmocka_unit_test(quality_figures),
         cmocka_unit_test(bad_meta),
