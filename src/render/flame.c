@@ -63,34 +63,35 @@ static uint64_t bucket_floor(unsigned b)
     return (1024 + (uint64_t)((b - EXACT) % 1024)) << (e - 10);
 }
 
-static void measure_depths(struct cut *c, const struct profile *p)
+#define DEPTHS (UINT16_MAX + 1)
+
+/* Measures the depth of each node, and how many of the bucket's nodes stand at each depth. */
+static void measure_depths(struct cut *c, const struct layout *l, size_t counts[DEPTHS])
 {
-    c->depths = mem_alloc(p->nodes.n * sizeof(*c->depths));
+    const struct profile_node *nodes = l->p->nodes.a;
+
+    c->depths = mem_alloc(l->p->nodes.n * sizeof(*c->depths));
     c->depths[0] = 0;
-    for (size_t i = 1; i < p->nodes.n; i++) {
-        uint16_t above = c->depths[p->nodes.a[i].parent];
+    for (size_t i = 1; i < l->p->nodes.n; i++) {
+        uint16_t above = c->depths[nodes[i].parent];
 
         c->depths[i] = above + (above < UINT16_MAX);
+        counts[c->depths[i]] += bucket_of(l->total[i]) == c->bucket;
     }
 }
 
-/* Among the nodes of one bucket, how deep may they stand so that at most `room` stay? The shallow ones stay:
- * the graph is cut evenly instead of being whole on the left and empty on the right. */
-static void limit_depth(struct cut *c, const struct layout *l, size_t room)
+/* How deep may nodes of the bucket stand so that at most `room` stay? The shallow ones stay: the graph is cut
+ * evenly instead of being whole on the left and empty on the right. */
+static void limit_depth(struct cut *c, const size_t counts[DEPTHS], size_t room)
 {
-    size_t *counts = mem_calloc(UINT16_MAX + 1, sizeof(*counts));
-
-    for (size_t i = 1; i < l->p->nodes.n; i++)
-        counts[c->depths[i]] += bucket_of(l->total[i]) == c->bucket;
     while (c->depth < UINT16_MAX && counts[c->depth + 1] <= room)
         room -= counts[++c->depth];
-    free(counts);
 }
 
 /* A row never weighs more than the one before it, so those that weigh enough are the first ones. */
 static void limit_rows(struct cut *c, const struct layout *l, uint64_t min_row)
 {
-    uint64_t *weights = mem_calloc(UINT16_MAX + 1, sizeof(*weights));
+    uint64_t *weights = mem_calloc(DEPTHS, sizeof(*weights));
 
     for (size_t i = 0; i < l->p->nodes.n; i++)
         weights[c->depths[i]] += l->total[i];
@@ -100,25 +101,35 @@ static void limit_rows(struct cut *c, const struct layout *l, uint64_t min_row)
     free(weights);
 }
 
-static struct cut find_cut(const struct layout *l, const struct flame_limits *lim)
+/* The lightest bucket of which something may stay; *room gets how many of it. 0: all may stay. */
+static unsigned find_bucket(const struct layout *l, size_t *room)
 {
-    struct cut c = {.last_row = UINT16_MAX};
     size_t *counts = mem_calloc(BUCKETS, sizeof(*counts));
-    size_t room = lim->max_boxes ? lim->max_boxes : SIZE_MAX;
     unsigned b = BUCKETS - 1;
 
     for (size_t i = 0; i < l->p->nodes.n; i++)
         counts[bucket_of(l->total[i])]++;
-    while (b > 0 && counts[b] <= room)
-        room -= counts[b--];
+    while (b > 0 && counts[b] <= *room)
+        *room -= counts[b--];
     free(counts);
-    c.bucket = b;
-    if (b || lim->min_row)
-        measure_depths(&c, l->p);
-    if (b)
-        limit_depth(&c, l, room);
+    return b;
+}
+
+static struct cut find_cut(const struct layout *l, const struct flame_limits *lim)
+{
+    struct cut c = {.last_row = UINT16_MAX};
+    size_t room = lim->max_boxes ? lim->max_boxes : SIZE_MAX;
+    size_t *counts;
+
+    c.bucket = find_bucket(l, &room);
+    if (!c.bucket && !lim->min_row)
+        return c;
+    counts = mem_calloc(DEPTHS, sizeof(*counts));
+    measure_depths(&c, l, counts);
+    limit_depth(&c, counts, room);
     if (lim->min_row)
         limit_rows(&c, l, lim->min_row);
+    free(counts);
     return c;
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define MAX_FILE    10000000 /* bytes */
-#define MAX_BOXES   1000000
+#define MAX_BOXES   600000
 #define MAX_PAIRS   500000
 #define LEAST_BOXES 1000 /* a page is made with these, however long their names */
 
