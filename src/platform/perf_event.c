@@ -34,25 +34,37 @@ static int perf_open(struct perf_event_attr *a, int cpu)
     return (int)syscall(SYS_perf_event_open, a, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* A CPU's number, and *p behind it. -1: there is none. No machine has a million CPUs. */
+static long parse_cpu(const char **p)
+{
+    char *end;
+    unsigned long n;
+
+    if (**p < '0' || **p > '9')
+        return -1;
+    n = strtoul(*p, &end, 10);
+    *p = end;
+    return n < 1u << 20 ? (long)n : -1;
+}
+
 int perf_parse_cpus(const char *text, struct cpu_list *out)
 {
-    for (const char *p = text; *p && *p != '\n';) {
-        char *end;
-        unsigned long from = strtoul(p, &end, 10), to = from;
+    const char *p = text;
 
-        if (end == p)
-            return -1;
-        if (*end == '-') {
-            p = end + 1;
-            to = strtoul(p, &end, 10);
-            if (end == p || to < from || to > 1u << 20)
-                return -1;
+    while (*p && *p != '\n') {
+        long from = parse_cpu(&p), to = from;
+
+        if (*p == '-') {
+            p++;
+            to = parse_cpu(&p);
         }
+        if (from < 0 || to < from)
+            return -1;
         for (; from <= to; from++)
             *vec_push(&out->list) = (uint32_t)from;
-        if (*end != ',')
-            return *end && *end != '\n' ? -1 : 0;
-        p = end + 1;
+        if (*p != ',')
+            return *p && *p != '\n' ? -1 : 0;
+        p++;
     }
     return 0;
 }

@@ -316,6 +316,8 @@ static void test_cpus(void **state)
     assert_int_equal(l.list.a[3], 8);
     assert_int_equal(perf_parse_cpus("3-1", &l), -1);
     assert_int_equal(perf_parse_cpus("x", &l), -1);
+    assert_int_equal(perf_parse_cpus("1,-1", &l), -1);
+    assert_int_equal(perf_parse_cpus("0-99999999", &l), -1);
     assert_int_equal(perf_parse_cpus("1;2", &l), -1);
     vec_release(&l.list);
 }
