@@ -54,6 +54,7 @@ struct py_layout {
     __u16 frame_back, frame_code, frame_instr, frame_owner, frame_tlbc; /* owner: is_entry in 3.11 */
     __u16 code_type, code_firstline, code_filename, code_name, code_qualname,
         code_linetable; /* PyCodeObject */
+    __u16 code_version; /* from 3.12: a number of its own for each code object, 32 bits */
     __u16 code_start;   /* co_code_adaptive; to 3.10 the bytecode is a bytes object at co_code, not needed */
     __u16 code_tlbc;    /* free-threaded 3.14: each thread's copy of the bytecode */
     __u16 bytes_size, bytes_data;                        /* PyBytesObject */
@@ -129,13 +130,13 @@ struct py_str {
 
 /*
  * Addresses of code objects are used again, and with them those of their names: all that describes one is
- * mixed. hash: the name's own, which CPython keeps behind its length (every name is interned). The multiplier
- * is 2^64 / golden ratio (Knuth, volume 3, 6.4).
+ * mixed. own: its number, where it has one; else its name's hash, which CPython keeps behind the length. The
+ * multiplier is 2^64 / golden ratio (Knuth, volume 3, 6.4).
  */
-static inline __attribute__((always_inline, unused)) __u32 py_ident(__u64 hash, __u64 name, __u64 file,
+static inline __attribute__((always_inline, unused)) __u32 py_ident(__u64 own, __u64 name, __u64 file,
                                                                     __u64 lines)
 {
-    __u64 h = (hash ^ name) * 0x9e3779b97f4a7c15ull;
+    __u64 h = (own ^ name) * 0x9e3779b97f4a7c15ull;
 
     h = (h ^ file) * 0x9e3779b97f4a7c15ull;
     h = (h ^ lines) * 0x9e3779b97f4a7c15ull;
@@ -144,6 +145,6 @@ static inline __attribute__((always_inline, unused)) __u32 py_ident(__u64 hash, 
 
 _Static_assert(sizeof(struct py_frame) == 32, "crosses the ring");
 _Static_assert(sizeof(struct py_proc) == 24, "crosses a map");
-_Static_assert(sizeof(struct py_layout) == 82, "crosses a map");
+_Static_assert(sizeof(struct py_layout) == 84, "crosses a map");
 
 #endif

@@ -236,7 +236,7 @@ PY_INLINE void py_shim(struct py_walk *w, struct py_frame *frames)
 PY_INLINE int py_code(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
                       struct py_frame *f, const struct py_frame *last)
 {
-    __u64 hash;
+    __u64 own;
 
     if (w->code == f->code) { /* recursion */
         f->firstline = last->firstline;
@@ -254,9 +254,11 @@ PY_INLINE int py_code(void *mem, const struct py_layout *lay, const struct py_pr
     w->filename = py_u64(w, lay->code_filename - lay->code_type);
     if (lay->code_qualname)
         w->name = py_u64(w, lay->code_qualname - lay->code_type);
-    if (py_ptr(mem, w->name + lay->str_length + 8, &hash))
-        hash = 0;
-    f->name = py_ident(hash, w->name, w->filename, py_u64(w, lay->code_linetable - lay->code_type));
+    if (lay->code_version)
+        own = py_u32(w, lay->code_version - lay->code_type);
+    else if (py_ptr(mem, w->name + lay->str_length + 8, &own))
+        own = 0;
+    f->name = py_ident(own, w->name, w->filename, py_u64(w, lay->code_linetable - lay->code_type));
     /* What 3.12 on puts between the call of a class and its __init__. */
     if (lay->entry == PY_ENTRY_SHIM && !f->firstline && w->name == w->filename)
         return -1;

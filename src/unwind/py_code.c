@@ -94,16 +94,17 @@ static int code_refs_read(struct code_refs *r, const struct py_mem *mem, const s
 {
     uint16_t name = lay->code_qualname ? lay->code_qualname : lay->code_name;
     uint32_t firstline;
-    uint64_t hash;
+    uint64_t own = 0;
 
     if (py_mem_read(mem, f->code + lay->code_firstline, &firstline, 4) ||
         py_mem_read(mem, f->code + name, &r->name, 8) ||
         py_mem_read(mem, f->code + lay->code_filename, &r->file, 8) ||
         py_mem_read(mem, f->code + lay->code_linetable, &r->table, 8))
         return -1;
-    if (py_mem_read(mem, r->name + lay->str_length + 8, &hash, 8))
-        hash = 0;
-    return firstline == f->firstline && py_ident(hash, r->name, r->file, r->table) == f->name ? 0 : -1;
+    if (lay->code_version ? py_mem_read(mem, f->code + lay->code_version, &own, 4)
+                          : py_mem_read(mem, r->name + lay->str_length + 8, &own, 8))
+        own = 0;
+    return firstline == f->firstline && py_ident(own, r->name, r->file, r->table) == f->name ? 0 : -1;
 }
 
 static int lines_read(struct py_lines *l, const struct py_mem *mem, const struct py_layout *lay,

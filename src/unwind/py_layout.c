@@ -88,7 +88,7 @@ static const struct py_layout layouts[] = {
         .frame_base = 0, .frame_len = 72,
         .frame_back = 8, .frame_code = 0, .frame_instr = 56, .frame_owner = 70,
         .code_type = 8, .code_firstline = 68, .code_filename = 112, .code_name = 120, .code_qualname = 128,
-        .code_linetable = 136, .code_start = 192,
+        .code_linetable = 136, .code_start = 192, .code_version = 92,
         .bytes_size = 16, .bytes_data = 32,
         .str_length = 16, .str_state = 32, .str_ascii = 40, .str_compact = 56,
         .gil = 384, .gil_locked = 16, .gil_holder = 8, .gil_size = 208,
@@ -103,7 +103,7 @@ static const struct py_layout layouts[] = {
         .frame_base = 0, .frame_len = 71,
         .frame_back = 8, .frame_code = 0, .frame_instr = 56, .frame_owner = 70,
         .code_type = 8, .code_firstline = 68, .code_filename = 112, .code_name = 120, .code_qualname = 128,
-        .code_linetable = 136, .code_start = 200,
+        .code_linetable = 136, .code_start = 200, .code_version = 92,
         .bytes_size = 16, .bytes_data = 32,
         .str_length = 16, .str_state = 32, .str_ascii = 40, .str_compact = 56,
         .gil = 16, .gil_locked = 16, .gil_holder = 8, .gil_size = 208,
@@ -118,7 +118,7 @@ static const struct py_layout layouts[] = {
         .frame_base = 0, .frame_len = 75,
         .frame_back = 8, .frame_code = 0, .frame_instr = 56, .frame_owner = 74,
         .code_type = 8, .code_firstline = 68, .code_filename = 112, .code_name = 120, .code_qualname = 128,
-        .code_linetable = 136, .code_start = 208,
+        .code_linetable = 136, .code_start = 208, .code_version = 92,
         .bytes_size = 16, .bytes_data = 32,
         .str_length = 16, .str_state = 32, .str_ascii = 40, .str_compact = 56,
         .gil = 16, .gil_locked = 16, .gil_holder = 8, .gil_size = 208,
@@ -267,7 +267,8 @@ int py_layout_from_offsets(struct py_layout *out, const void *p, size_t n, struc
     out->frame_len = out->frame_owner + 1;
     if (out->frame_len < out->frame_instr + 8)
         out->frame_len = out->frame_instr + 8;
-    out->str_compact = out->str_ascii + 16; /* char *utf8 and its length follow */
+    out->code_version = out->code_firstline + 24; /* six ints on, in Include/cpython/code.h */
+    out->str_compact = out->str_ascii + 16;       /* char *utf8 and its length follow */
     if (!covered(out))
         return err_set(e, "its _Py_DebugOffsets has fields further apart than any build");
     return 0;

@@ -124,15 +124,34 @@ static TEST_PY_UNUSED int running_start(struct running *r, const struct interpre
     return r->pid < 0 ? -1 : 0;
 }
 
-/* Waits for the line "ready". -1: the script ended first. */
+/* Does the process's first thread wait in the kernel? */
+static int running_waits(pid_t pid)
+{
+    char path[64], line[512], *end;
+    struct buf b = {0};
+    int waits = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (!io_read_file(AT_FDCWD, path, &b, NULL)) {
+        snprintf(line, sizeof(line), "%s", buf_str(&b));
+        end = strrchr(line, ')');
+        waits = end && end[1] && end[2] == 'S';
+    }
+    buf_release(&b);
+    return waits;
+}
+
+/* Waits for the line "ready", and for the script to wait for input after it. -1: it ended first. */
 static TEST_PY_UNUSED int running_ready(struct running *r)
 {
-    char c;
+    char c = 0;
 
-    while (read(r->out, &c, 1) == 1)
-        if (c == '\n')
-            return 0;
-    return -1;
+    while (c != '\n')
+        if (read(r->out, &c, 1) != 1)
+            return -1;
+    for (int i = 0; i < 3000 && !running_waits(r->pid); i++)
+        usleep(10000);
+    return 0;
 }
 
 static TEST_PY_UNUSED void running_end(struct running *r)

@@ -269,6 +269,7 @@ static void test_copied_bytecode(void **state)
     l.code_name = 136;
     l.code_qualname = 144;
     l.code_linetable = 152;
+    l.code_version = 108;
     l.code_tlbc = 224;
     l.code_start = 232;
     invent_thread(&m, &l);

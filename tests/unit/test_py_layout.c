@@ -18,18 +18,25 @@ static const struct field {
     const char *name;
     size_t at, size;
 } fields[] = {
-    FIELD(version),        FIELD(shim_owner),   FIELD(str_shift),
-    FIELD(interp_head),    FIELD(interp_next),  FIELD(interp_threads),
-    FIELD(ts_prev),        FIELD(ts_next),      FIELD(ts_interp),
-    FIELD(ts_thread_id),   FIELD(ts_native_id), FIELD(ts_frame),
-    FIELD(ts_cframe),      FIELD(cframe_frame), FIELD(cframe_prev),
-    FIELD(frame_back),     FIELD(frame_code),   FIELD(frame_instr),
-    FIELD(frame_owner),    FIELD(code_type),    FIELD(code_firstline),
-    FIELD(code_filename),  FIELD(code_name),    FIELD(code_qualname),
-    FIELD(code_linetable), FIELD(code_start),   FIELD(bytes_size),
-    FIELD(bytes_data),     FIELD(str_length),   FIELD(str_state),
-    FIELD(str_ascii),      FIELD(str_compact),  FIELD(gil),
-    FIELD(gil_locked),     FIELD(gil_holder),   FIELD(gil_size),
+    FIELD(version),        FIELD(shim_owner),
+    FIELD(str_shift),      FIELD(interp_head),
+    FIELD(interp_next),    FIELD(interp_threads),
+    FIELD(ts_prev),        FIELD(ts_next),
+    FIELD(ts_interp),      FIELD(ts_thread_id),
+    FIELD(ts_native_id),   FIELD(ts_frame),
+    FIELD(ts_cframe),      FIELD(cframe_frame),
+    FIELD(cframe_prev),    FIELD(frame_back),
+    FIELD(frame_code),     FIELD(frame_instr),
+    FIELD(frame_owner),    FIELD(code_type),
+    FIELD(code_firstline), FIELD(code_filename),
+    FIELD(code_name),      FIELD(code_qualname),
+    FIELD(code_linetable), FIELD(code_start),
+    FIELD(code_version),   FIELD(bytes_size),
+    FIELD(bytes_data),     FIELD(str_length),
+    FIELD(str_state),      FIELD(str_ascii),
+    FIELD(str_compact),    FIELD(gil),
+    FIELD(gil_locked),     FIELD(gil_holder),
+    FIELD(gil_size),
 };
 
 static unsigned field_value(const struct py_layout *l, const struct field *f)
