@@ -67,7 +67,9 @@ pkg = $(shell pkg-config --modversion $(1) 2>/dev/null)
 # $(call remember,TEXT): writes TEXT to the target where it says something else.
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(O)/flags: force
-	$(call remember,$(CC) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(LDFLAGS) $(VERSION) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF))
+	$(call remember,$(CC) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(LDFLAGS) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF))
+$(O)/version: force
+	$(call remember,$(VERSION))
 $(O)/sources: force
 	$(call remember,$(SRC) $(CMD))
 
@@ -104,7 +106,7 @@ $(O)/templates.def: force
 
 $(O)/src/base/templates.o: $(O)/templates.def $(TEMPLATES)
 $(O)/src/base/templates.o: CPPFLAGS += -DTEMPLATES_DIR='"templates"'
-$(O)/cmd/version.o: $(O)/features.def
+$(O)/cmd/version.o: $(O)/features.def $(O)/version
 $(O)/cmd/version.o: CPPFLAGS += -DVERSION='"$(VERSION)"'
 
 # ---- the program ----
@@ -133,7 +135,7 @@ $(O)/wprof.skel.h: $(O)/wprof.bpf.o
 
 CMARK := $(shell command -v cmark)
 man: $(if $(CMARK),$(MAN))
-$(O)/man/%: man/%.md Makefile
+$(O)/man/%: man/%.md $(O)/version
 	@mkdir -p $(@D)
 	@page='$(basename $(notdir $@))'; section='$(subst .,,$(suffix $@))'; \
 	{ printf '.TH "%s" "%s" "" "wprof $(VERSION)" "wprof"\n' "$$(echo $$page | tr a-z- A-Z-)" "$$section"; \

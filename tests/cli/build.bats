@@ -28,7 +28,7 @@ make_small() {
     fi
 }
 
-@test "nothing is built twice; other flags build again" {
+@test "nothing is built twice; another version is built again" {
     make_small
     touch "$BATS_TEST_TMPDIR/then"
     make_small
