@@ -147,3 +147,43 @@ int kallsyms_resolve(const char *proc_root, const uint64_t *addrs, size_t n, str
     free(path);
     return rc;
 }
+
+void kallsyms_functions(char *text, size_t len, kallsyms_function *each, void *arg)
+{
+    char *end = text + len, *name = NULL;
+    uint64_t start = 0;
+
+    for (char *line = text, *next; line < end; line = next) {
+        char *nl = memchr(line, '\n', (size_t)(end - line)), type;
+        struct kallsyms_hit hit;
+        uint64_t value;
+
+        if (!nl)
+            break;
+        *nl = '\0';
+        next = nl + 1;
+        if (parse_line(line, &value, &type, &hit) || !value)
+            continue;
+        if (name && value > start) {
+            each(arg, name, start, value);
+            name = NULL;
+        }
+        if (is_code(type) && !hit.module && (!name || value != start)) {
+            name = (char *)hit.name;
+            start = value;
+        }
+    }
+}
+
+int kallsyms_read(const char *proc_root, kallsyms_function *each, void *arg, struct err *e)
+{
+    char *path = mem_printf("%s/kallsyms", proc_root ? proc_root : "/proc");
+    struct buf b = {0};
+    int rc = io_read_file(AT_FDCWD, path, &b, e);
+
+    if (!rc)
+        kallsyms_functions(b.data, b.len, each, arg);
+    buf_release(&b);
+    free(path);
+    return rc;
+}

@@ -28,4 +28,12 @@ size_t kallsyms_parse(char *text, size_t len, const uint64_t *addrs, size_t n, s
 int kallsyms_resolve(const char *proc_root, const uint64_t *addrs, size_t n, struct kallsyms_hit *hits,
                      char **text, struct err *e);
 
+/* Calls `each` for every function of the kernel itself (not of modules), [start, end): end is where the next
+ * symbol begins. The text is changed. */
+typedef void kallsyms_function(void *arg, const char *name, uint64_t start, uint64_t end);
+void kallsyms_functions(char *text, size_t len, kallsyms_function *each, void *arg);
+
+/* The same of proc_root/kallsyms (NULL: /proc). */
+int kallsyms_read(const char *proc_root, kallsyms_function *each, void *arg, struct err *e);
+
 #endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/netlink.h"
+
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ANSWER_MAX = 32768 }; /* what the kernel sends in one piece (NLMSG_GOODSIZE) at most */
+
+typedef void each_answer(struct net_sockets *s, const struct nlmsghdr *h);
+
+static void on_unix(struct net_sockets *s, const struct nlmsghdr *h)
+{
+    const struct unix_diag_msg *m = NLMSG_DATA(h);
+    struct net_socket n = {.family = AF_UNIX};
+    int len = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
+
+    if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
+        return;
+    n.ino = m->udiag_ino;
+    for (const struct rtattr *a = (const struct rtattr *)(m + 1); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
+        size_t size = RTA_PAYLOAD(a);
+
+        if (a->rta_type == UNIX_DIAG_PEER && size >= sizeof(n.peer))
+            memcpy(&n.peer, RTA_DATA(a), sizeof(n.peer));
+        if (a->rta_type == UNIX_DIAG_NAME && size) {
+            memcpy(n.path, RTA_DATA(a), size < sizeof(n.path) ? size : sizeof(n.path) - 1);
+            if (!n.path[0])
+                n.path[0] = '@';
+        }
+    }
+    *vec_push(&s->list) = n;
+}
+
+static void on_inet(struct net_sockets *s, const struct nlmsghdr *h)
+{
+    const struct inet_diag_msg *m = NLMSG_DATA(h);
+    struct net_socket n = {0};
+
+    if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
+        return;
+    n.family = m->idiag_family;
+    n.ino = m->idiag_inode;
+    n.port = ntohs(m->id.idiag_sport);
+    n.peer_port = ntohs(m->id.idiag_dport);
+    memcpy(n.addr, m->id.idiag_src, sizeof(n.addr));
+    memcpy(n.peer_addr, m->id.idiag_dst, sizeof(n.peer_addr));
+    *vec_push(&s->list) = n;
+}
+
+static int answers(int fd, struct net_sockets *s, each_answer *each, struct err *e)
+{
+    char buf[ANSWER_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
+
+    for (;;) {
+        ssize_t n = recv(fd, buf, sizeof(buf), 0);
+        int left = (int)n;
+
+        if (n < 0)
+            return err_sys(e, errno, "sock_diag");
+        for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; NLMSG_OK(h, left);
+             h = NLMSG_NEXT(h, left)) {
+            if (h->nlmsg_type == NLMSG_DONE)
+                return 0;
+            if (h->nlmsg_type == NLMSG_ERROR) {
+                const struct nlmsgerr *ne = NLMSG_DATA(h);
+
+                return err_sys(e, -ne->error, "sock_diag");
+            }
+            each(s, h);
+        }
+        if (!n)
+            return 0;
+    }
+}
+
+static int ask(int fd, const void *req, size_t n, struct err *e)
+{
+    struct {
+        struct nlmsghdr h;
+        char body[128];
+    } msg = {.h = {.nlmsg_len = (uint32_t)NLMSG_LENGTH(n),
+                   .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}};
+
+    memcpy(msg.body, req, n);
+    return send(fd, &msg, msg.h.nlmsg_len, 0) < 0 ? err_sys(e, errno, "sock_diag") : 0;
+}
+
+int net_sockets_read(struct net_sockets *s, struct err *e)
+{
+    struct unix_diag_req u = {
+        .sdiag_family = AF_UNIX, .udiag_states = ~0u, .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER};
+    struct inet_diag_req_v2 t = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG), rc;
+
+    if (fd < 0)
+        return err_sys(e, errno, "sock_diag");
+    /* A kernel may lack one of the families' modules: what there is counts. */
+    rc = ask(fd, &u, sizeof(u), e) || answers(fd, s, on_unix, e) ? 1 : 0;
+    rc += ask(fd, &t, sizeof(t), e) || answers(fd, s, on_inet, e) ? 1 : 0;
+    t.sdiag_family = AF_INET6;
+    rc += ask(fd, &t, sizeof(t), e) || answers(fd, s, on_inet, e) ? 1 : 0;
+    close(fd);
+    return rc == 3 ? -1 : 0;
+}
+
+void net_sockets_release(struct net_sockets *s)
+{
+    vec_release(&s->list);
+}
+
+const struct net_socket *net_sockets_find(const struct net_sockets *s, uint32_t ino)
+{
+    for (size_t i = 0; i < s->list.n; i++)
+        if (s->list.a[i].ino == ino)
+            return &s->list.a[i];
+    return NULL;
+}
+
+static int mirrors(const struct net_socket *a, const struct net_socket *b)
+{
+    return a->family == b->family && a->port == b->peer_port && a->peer_port == b->port &&
+           !memcmp(a->addr, b->peer_addr, sizeof(a->addr)) && !memcmp(a->peer_addr, b->addr, sizeof(a->addr));
+}
+
+const struct net_socket *net_sockets_peer(const struct net_sockets *s, const struct net_socket *of)
+{
+    if (of->family == AF_UNIX)
+        return of->peer ? net_sockets_find(s, of->peer) : NULL;
+    if (!of->peer_port)
+        return NULL;
+    for (size_t i = 0; i < s->list.n; i++)
+        if (mirrors(&s->list.a[i], of))
+            return &s->list.a[i];
+    return NULL;
+}
