@@ -42,9 +42,17 @@ enum {
     BPF_LOCAL_STORAGE_GET_F_CREATE = 1 << 0,
 };
 
-enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
 
 enum { PF_KTHREAD = 0x00200000 };
+
+/* Task states (include/linux/sched.h); a state of 0 is runnable. */
+enum {
+    TASK_UNINTERRUPTIBLE = 2,
+    TASK_STOPPED = 4,
+    TASK_TRACED = 8,
+    TASK_DEAD = 0x80,
+};
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -80,8 +88,30 @@ struct signal_struct {
 
 struct mm_struct;
 
+struct inode {
+    unsigned short i_mode;
+    unsigned long i_ino;
+};
+
+struct file {
+    struct inode *f_inode;
+};
+
+struct fdtable {
+    unsigned int max_fds;
+    struct file **fd;
+};
+
+struct files_struct {
+    struct fdtable *fdt;
+};
+
 struct task_struct {
     unsigned int flags;
+    unsigned int __state;
+    int on_cpu;
+    unsigned in_iowait : 1;
+    struct files_struct *files;
     int pid, tgid;
     __u64 start_boottime;
     char comm[16];
@@ -99,6 +129,12 @@ struct task_struct {
 struct task_struct___old {
     __u64 real_start_time;
 };
+
+/* Before 5.14, the same. */
+struct task_struct___state {
+    long state;
+};
+
 
 struct linux_binprm;
 struct seq_file;

@@ -71,7 +71,11 @@ enum wire_type {
     WIRE_FORK,       /* the rest: ring `control` */
     WIRE_EXEC,
     WIRE_EXIT,
-    WIRE_PYCODE,
+    WIRE_PYCODE,  /* the last of `control` */
+    WIRE_BLOCKED, /* a wire_sample: the stack of a thread that leaves its CPU */
+    WIRE_WAKER,   /* a wire_sample: who wakes the thread `weight` and where; both are in ring `samples` */
+    WIRE_SPAN,
+    WIRE_SHORT,
     WIRE_TYPES,
 };
 
@@ -150,6 +154,97 @@ struct wire_thread {
     __u32 kthread;
 };
 
+/* What a thread was doing when it left its CPU to wait. */
+struct wire_wait {
+    __s32 syscall; /* its number, -1: in none (a page fault) */
+    __u32 state;   /* of the task, as in include/linux/sched.h */
+    __u32 reason;  /* as in wire_off_config */
+    __s32 fd;      /* what the call is about, -1: no descriptor */
+    __u32 mode;    /* that file's, as in stat(2); 0: unknown */
+    __u32 pad;
+    __u64 ino;
+    __u64 arg0, arg1; /* of the system call */
+};
+
+enum {
+    WIRE_OFF_SYSCALLS = 512, /* numbers below that are classified */
+    WIRE_OFF_REASONS = 16,
+    WIRE_OFF_FD = 0x80,     /* in of_syscall: the first argument is a descriptor, its mode may say more */
+    WIRE_OFF_POLLFD = 0x40, /* it points to an array of struct pollfd, the second one is its length */
+    WIRE_OFF_EPOLL = 0x20,  /* it is a descriptor whose mode says nothing */
+};
+
+/* Reasons are numbers below WIRE_OFF_REASONS - 1 whose meaning is user space's. */
+struct wire_off_config {
+    __u64 min_ns;        /* shorter spans are summed */
+    __u32 walk_permille; /* of each CPU's time may go into walking stacks */
+    __u32 launched;      /* the targets wait at our gate */
+    __u8 of_syscall[WIRE_OFF_SYSCALLS];
+    __u8 of_mode[16]; /* by st_mode >> 12; 0: what the call says */
+    __u8 fault, disk, lock, stopped, other;
+    __u8 pad[3];
+};
+
+/* `pad` of a WIRE_WAKER. */
+enum {
+    WIRE_WAKER_BUDGET = 1, /* only the kernel's part was taken */
+};
+
+/* Why a span has no stack of its own. */
+enum wire_stack_state {
+    WIRE_STACK_SENT, /* as WIRE_BLOCKED with the same task and time, or lost on its way */
+    WIRE_STACK_BUDGET,
+    WIRE_STACK_ROOM,   /* the ring was too full */
+    WIRE_STACK_BEFORE, /* it began before the recording */
+    WIRE_STACK_NEW,    /* a new thread that has not run yet */
+};
+
+enum {
+    WIRE_SPAN_PREEMPTED = 1, /* runnable from the start */
+    WIRE_SPAN_OPEN = 2,      /* not over when the recording ended */
+    WIRE_SPAN_IRQ = 4,       /* woken from an interrupt */
+    WIRE_SPAN_WAKER = 8,     /* WIRE_WAKER was sent, at time `woken` */
+    WIRE_SPAN_KTHREAD = 32,
+    WIRE_SPAN_YIELD = 16, /* it gave the CPU away: sched_yield(2) */
+};
+
+/* A thread off its CPU: head.ts is when it left. Parts below min_ns are 0 here and summed. */
+struct wire_span {
+    struct wire_head head;
+    struct wire_task task;
+    __u64 blocked, runnable; /* ns */
+    __u64 woken;             /* when it became runnable; 0: unknown */
+    struct wire_wait wait;
+    __u32 image;
+    __u16 cpu;
+    __u8 flags, stack; /* stack: enum wire_stack_state */
+};
+
+/* Sums of short spans since head.ts, by reason; the last: runnable. */
+struct wire_short {
+    struct wire_head head;
+    struct wire_task task;
+    __u64 ns[WIRE_OFF_REASONS];
+    __u32 n[WIRE_OFF_REASONS];
+    __u32 ended, pad; /* 1: the thread has run for the last time */
+};
+
+enum { WIRE_OFF_RUNNABLE = WIRE_OFF_REASONS - 1 };
+
+/* One set per CPU. */
+struct wire_off_stats {
+    __u64 switches;    /* of followed threads, away from a CPU */
+    __u64 spans;       /* sent */
+    __u64 summed;      /* short ones */
+    __u64 over_budget; /* stacks not walked for want of time */
+    __u64 no_room;     /* stacks not walked for want of room in the ring */
+    __u64 stacks_lost; /* walked, but not sent */
+    __u64 spans_lost;  /* summed instead, since they could not be sent */
+    __u64 sums_lost;   /* of threads that ended: ns */
+    __u64 unfollowed;  /* new threads for which there was no memory */
+    __u64 walks, walk_ns;
+};
+
 /* Counts of what could not be sent or kept, one set per CPU; and what we cost, where the kernel doesn't count
  * that. */
 struct wire_lost {
@@ -164,6 +259,7 @@ _Static_assert(sizeof(struct wire_mapping) == 32, "an array of these is shared w
 _Static_assert(sizeof(struct wire_proc) == 24, "a map value");
 _Static_assert(sizeof(struct wire_task) == 56, "crosses in every record");
 _Static_assert(sizeof(struct wire_thread) == 72, "the iterator writes these");
+_Static_assert(sizeof(struct wire_wait) == 48, "crosses with every span");
 _Static_assert(sizeof(struct wire_sample) == 144, "crosses with every sample");
 #endif
 

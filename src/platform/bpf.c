@@ -27,7 +27,8 @@ struct bpfside {
     struct ring_buffer *control, *samples;
     struct sink control_to, samples_to;
     struct bpf_link *links[3];
-    VEC(struct bpf_link *) samplers;
+    VEC(struct bpf_link *) samplers, off;
+    struct err off_refused; /* why the kernel would not load the programs for off-CPU time; "" */
     struct wire_mapping *mappings;
     struct wire_table *tables;
     size_t mappings_n, tables_n;
@@ -104,22 +105,52 @@ static void learn_level(struct bpfside *b)
         log_debug("BPF_PROG_TEST_RUN: %s", strerror(errno));
 }
 
-static int load(struct bpfside *b, const struct bpfside_settings *how, struct err *e)
+/* The programs for off-CPU time: n of them; the first two run at the beginning and at the end. */
+enum { OFF_BEGIN, OFF_END, OFF_FIRST_ATTACHED, OFF_PROGRAMS = 5 };
+
+static void off_programs(const struct bpfside *b, struct bpf_program *progs[OFF_PROGRAMS])
 {
-    int rc;
+    progs[OFF_BEGIN] = b->skel->progs.off_begin;
+    progs[OFF_END] = b->skel->progs.off_end;
+    progs[OFF_FIRST_ATTACHED] = b->skel->progs.off_fork;
+    progs[OFF_FIRST_ATTACHED + 1] = b->skel->progs.off_waking;
+    progs[OFF_FIRST_ATTACHED + 2] = b->skel->progs.off_switch;
+}
+
+/* off: with the programs for off-CPU time. 0, or an error's number. */
+static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, int off)
+{
+    struct bpf_program *progs[OFF_PROGRAMS];
 
     b->skel = wprof_bpf__open();
     if (!b->skel)
-        return probe_explain(e, errno, "load BPF");
+        return errno;
+    off_programs(b, progs);
+    for (size_t i = 0; i < OFF_PROGRAMS && !off; i++)
+        bpf_program__set_autoload(progs[i], false);
+    if (!off)
+        bpf_map__set_autocreate(b->skel->maps.off_tasks, false);
     b->skel->rodata->config_whole_machine = how->whole_machine;
     b->skel->rodata->config_clock = b->stats_fd < 0;
     bpf_map__set_max_entries(b->skel->maps.cpu_scratch, how->cpus);
+    bpf_map__set_max_entries(b->skel->maps.off_scratch, off ? how->cpus : 1);
     bpf_map__set_max_entries(b->skel->maps.rows, how->rows);
     bpf_map__set_max_entries(b->skel->maps.samples, how->ring_bytes);
     b->rows = how->rows;
-    rc = wprof_bpf__load(b->skel);
-    if (rc)
-        return probe_explain(e, -rc, "load BPF");
+    return -wprof_bpf__load(b->skel);
+}
+
+static int load(struct bpfside *b, const struct bpfside_settings *how, struct err *e)
+{
+    int rc = open_and_load(b, how, 1), without;
+
+    if (rc) { /* a kernel may take the others */
+        wprof_bpf__destroy(b->skel);
+        without = open_and_load(b, how, 0);
+        if (without)
+            return probe_explain(e, without, "load BPF");
+        err_sys(&b->off_refused, rc, "the kernel refuses the BPF programs for off-CPU time (-v shows why)");
+    }
     b->mappings = map_array(b->skel->maps.mappings, &b->mappings_n, e);
     if (!b->mappings)
         return -1;
@@ -151,11 +182,19 @@ void bpfside_sample_stop(struct bpfside *b)
     vec_release(&b->samplers);
 }
 
+static void off_detach(struct bpfside *b)
+{
+    for (size_t i = 0; i < b->off.n; i++)
+        bpf_link__destroy(b->off.a[i]);
+    vec_release(&b->off);
+}
+
 void bpfside_free(struct bpfside *b)
 {
     if (!b)
         return;
     bpfside_sample_stop(b);
+    off_detach(b);
     for (size_t i = 0; i < ARRAY_SIZE(b->links); i++)
         bpf_link__destroy(b->links[i]);
     ring_buffer__free(b->samples);
@@ -195,31 +234,114 @@ int bpfside_sample(struct bpfside *b, int perf_fd, struct err *e)
     return 0;
 }
 
-int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *e)
+/* Runs an iterator over all tasks; what it writes comes in pieces of whole records. */
+static int run_iterator(struct bpf_program *p, size_t (*room)(void *arg, void **at),
+                        void (*got)(void *arg, size_t n), void *arg, const char *what, struct err *e)
 {
-    struct bpf_link *l = bpf_program__attach_iter(b->skel->progs.each_thread, NULL);
-    ssize_t n = 0;
-    int fd;
+    struct bpf_link *l = bpf_program__attach_iter(p, NULL);
+    int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
+    ssize_t n = fd < 0 ? -1 : 0;
+    void *at;
 
-    if (!l)
-        return err_sys(e, errno, "list threads by BPF");
-    fd = bpf_iter_create(bpf_link__fd(l));
-    if (fd < 0) {
-        bpf_link__destroy(l);
-        return err_sys(e, errno, "list threads by BPF");
+    if (fd >= 0) {
+        do {
+            size_t size = room(arg, &at);
+
+            n = read(fd, at, size);
+            if (n > 0)
+                got(arg, (size_t)n);
+        } while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
     }
-    /* One read gives whole records as far as they fit: the kernel's buffer is 8 pages, and so is ours. */
-    do {
-        vec_reserve(&out->list, out->list.n + 512);
-        n = read(fd, &out->list.a[out->list.n], 512 * sizeof(*out->list.a));
-        if (n > 0)
-            out->list.n += (size_t)n / sizeof(*out->list.a);
-    } while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
     if (n < 0)
-        err_sys(e, errno, "list threads by BPF");
-    close(fd);
+        err_sys(e, errno, "%s", what);
+    if (fd >= 0)
+        close(fd);
     bpf_link__destroy(l);
     return n < 0 ? -1 : 0;
+}
+
+/* The kernel's buffer is 8 pages, and so is this room. */
+static size_t threads_room(void *arg, void **at)
+{
+    struct bpfside_threads *out = arg;
+
+    vec_reserve(&out->list, out->list.n + 512);
+    *at = &out->list.a[out->list.n];
+    return 512 * sizeof(*out->list.a);
+}
+
+static void threads_got(void *arg, size_t n)
+{
+    struct bpfside_threads *out = arg;
+
+    out->list.n += n / sizeof(*out->list.a);
+}
+
+int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *e)
+{
+    return run_iterator(b->skel->progs.each_thread, threads_room, threads_got, out, "list threads by BPF", e);
+}
+
+/* ---- off-CPU time ---- */
+
+static size_t nothing_room(void *arg, void **at)
+{
+    *at = arg;
+    return sizeof(uint64_t);
+}
+
+static void nothing_got(void *arg, size_t n) {}
+
+int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, struct err *e)
+{
+    struct bpf_program *progs[OFF_PROGRAMS];
+    uint64_t nothing;
+
+    if (b->off_refused.msg[0]) {
+        *e = b->off_refused;
+        return -1;
+    }
+    off_programs(b, progs);
+    b->skel->bss->off_config = *how;
+    for (size_t i = OFF_FIRST_ATTACHED; i < OFF_PROGRAMS; i++) {
+        struct bpf_link *l = bpf_program__attach(progs[i]);
+
+        if (!l) {
+            err_sys(e, errno, "attach BPF to %s", bpf_program__section_name(progs[i]));
+            off_detach(b);
+            return -1;
+        }
+        *vec_push(&b->off) = l;
+    }
+    return run_iterator(progs[OFF_BEGIN], nothing_room, nothing_got, &nothing, "enter threads by BPF", e);
+}
+
+int bpfside_off_stop(struct bpfside *b, struct err *e)
+{
+    uint64_t nothing;
+
+    off_detach(b);
+    return run_iterator(b->skel->progs.off_end, nothing_room, nothing_got, &nothing, "end open spans by BPF",
+                        e);
+}
+
+void bpfside_off_stats(struct bpfside *b, struct wire_off_stats *sum)
+{
+    enum { WORDS = sizeof(*sum) / sizeof(uint64_t) };
+    int cpus = libbpf_num_possible_cpus();
+    size_t size = bpf_map__value_size(b->skel->maps.off_cpus), skip = size - sizeof(*sum);
+    char *each = mem_calloc(cpus > 0 ? (size_t)cpus : 1, size);
+    uint64_t *to = (uint64_t *)sum, from[WORDS];
+    uint32_t zero = 0;
+
+    *sum = (struct wire_off_stats){0};
+    if (cpus > 0 && !bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.off_cpus), &zero, each))
+        for (int i = 0; i < cpus; i++) {
+            memcpy(from, each + (size_t)i * size + skip, sizeof(from));
+            for (size_t k = 0; k < WORDS; k++)
+                to[k] += from[k];
+        }
+    free(each);
 }
 
 int bpfside_add_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p)
@@ -326,11 +448,42 @@ void bpfside_lost(struct bpfside *b, struct wire_lost *sum)
     free(each);
 }
 
+static int program_cost(const struct bpf_program *p, uint64_t *ns, uint64_t *runs)
+{
+    struct bpf_prog_info info = {0};
+    __u32 size = sizeof(info);
+    int fd = bpf_program__fd(p);
+
+    if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+        return -1;
+    *ns = info.run_time_ns;
+    *runs = info.run_cnt;
+    return 0;
+}
+
+int bpfside_off_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
+{
+    struct bpf_program *progs[OFF_PROGRAMS];
+    uint64_t t, n;
+
+    *ns = *runs = 0;
+    if (b->stats_fd < 0)
+        return -1;
+    off_programs(b, progs);
+    for (size_t i = 0; i < OFF_PROGRAMS; i++) {
+        if (program_cost(progs[i], &t, &n))
+            continue;
+        *ns += t;
+        *runs += n;
+    }
+    return 0;
+}
+
 void bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
 {
     struct bpf_program *p;
-
     struct wire_lost counted;
+    uint64_t t, n;
 
     *ns = *runs = 0;
     if (b->stats_fd < 0) { /* that takes CAP_SYS_ADMIN: our programs have looked at the clock instead */
@@ -341,15 +494,12 @@ void bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
     }
     bpf_object__for_each_program(p, b->skel->obj)
     {
-        struct bpf_prog_info info = {0};
-        __u32 size = sizeof(info);
-
-        if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
+        if (program_cost(p, &t, &n))
             continue;
         if (say)
-            log_debug("BPF program %s: %llu runs, %llu ns", info.name, (unsigned long long)info.run_cnt,
-                      (unsigned long long)info.run_time_ns);
-        *ns += info.run_time_ns;
-        *runs += info.run_cnt;
+            log_debug("BPF program %s: %llu runs, %llu ns", bpf_program__name(p), (unsigned long long)n,
+                      (unsigned long long)t);
+        *ns += t;
+        *runs += n;
     }
 }

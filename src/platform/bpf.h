@@ -35,6 +35,12 @@ int bpfside_sample(struct bpfside *b, int perf_fd,
                    struct err *e);           /* attaches the sampler and enables the event */
 void bpfside_sample_stop(struct bpfside *b); /* detaches all samplers */
 
+/* Off-CPU time. Start attaches and enters the threads that are there; it fails where the kernel has refused
+ * those programs. Stop detaches and sends the spans that are still open. */
+int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, struct err *e);
+int bpfside_off_stop(struct bpfside *b, struct err *e);
+void bpfside_off_stats(struct bpfside *b, struct wire_off_stats *sum);
+
 /* All threads of the machine, now. The vector is appended to. */
 struct bpfside_threads {
     VEC(struct wire_thread) list;
@@ -71,5 +77,7 @@ void bpfside_lost(struct bpfside *b, struct wire_lost *sum);
 /* Time spent in our programs since loading and runs of them; say: each program's share goes to the debug log.
  */
 void bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs);
+/* Of the programs for off-CPU time alone. */
+int bpfside_off_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs);
 
 #endif

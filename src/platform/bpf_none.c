@@ -32,6 +32,26 @@ int bpfside_sample(struct bpfside *b, int perf_fd, struct err *e)
 
 void bpfside_sample_stop(struct bpfside *b) {}
 
+int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, struct err *e)
+{
+    return absent(e);
+}
+
+int bpfside_off_stop(struct bpfside *b, struct err *e)
+{
+    return absent(e);
+}
+
+void bpfside_off_stats(struct bpfside *b, struct wire_off_stats *sum)
+{
+    *sum = (struct wire_off_stats){0};
+}
+
+int bpfside_off_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
+{
+    return -1;
+}
+
 int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *e)
 {
     return absent(e);

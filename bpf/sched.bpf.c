@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Off-CPU time: a followed thread is stamped when it leaves its CPU, when it is woken and when it runs again.
+ * Whoever is not followed costs a look at the two tasks' storage. Stacks are walked while the thread is still
+ * current, within a budget of time per CPU; spans and sums are complete whatever the budget leaves out.
+ *
+ * These programs run with interrupts off (the run queue's or the task's lock is held), so they share one
+ * scratch space per CPU.
+ */
+#include "bpf/stack.h"
+
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+enum {
+    OFF_BURST_NS = 5000000,         /* walking time that a CPU can save up */
+    OFF_SUMS_EVERY_NS = 1000000000, /* at most that long are sums kept here */
+    OFF_WAKE_BYTES = 1 << 20,       /* the reader is woken when that much of the ring is filled */
+};
+
+/* A followed thread, as long as it lives. */
+struct off_task {
+    __u64 out;   /* when it left its CPU; 0: it is on one, or was never seen leaving */
+    __u64 woken; /* 0: not yet */
+    __u64 since; /* of the sums; 0: there are none */
+    struct wire_wait wait;
+    __u32 image;
+    __u16 cpu;
+    __u8 stack;   /* enum wire_stack_state */
+    __u8 flags;   /* WIRE_SPAN_ */
+    __u8 last[2]; /* the last span, waiting and preempted, was long enough to be listed */
+    __u8 pad[6];
+    __u64 ns[WIRE_OFF_REASONS];
+    __u32 n[WIRE_OFF_REASONS];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct off_task);
+} off_tasks SEC(".maps");
+
+struct off_cpu {
+    __s64 tokens; /* ns of walking left */
+    __u64 refilled;
+    struct wire_off_stats stats;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct off_cpu);
+} off_cpus SEC(".maps");
+
+/* One element per CPU; set at open. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct stack_scratch);
+} off_scratch SEC(".maps");
+
+struct wire_off_config off_config = {};
+
+static __always_inline struct off_cpu *off_here(void)
+{
+    __u32 zero = 0;
+
+    return bpf_map_lookup_elem(&off_cpus, &zero);
+}
+
+static __always_inline __u32 off_state(struct task_struct *t)
+{
+    struct task_struct___state *old = (void *)t;
+
+    if (bpf_core_field_exists(t->__state))
+        return BPF_CORE_READ(t, __state);
+    return BPF_CORE_READ(old, state);
+}
+
+static __always_inline __u64 off_ring_flags(void)
+{
+    return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > OFF_WAKE_BYTES ? BPF_RB_FORCE_WAKEUP
+                                                                           : BPF_RB_NO_WAKEUP;
+}
+
+/* Half of the ring is for on-CPU samples. */
+static __always_inline int off_room(void)
+{
+    return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE) / 2;
+}
+
+/* ---- stacks ---- */
+
+/* Is there time for a walk? What the last span of this kind was tells what this one will be: short ones are
+ * walked for only out of plenty. */
+static __always_inline int off_may_walk(struct off_cpu *c, int likely, __u64 now)
+{
+    __u64 passed = now - c->refilled;
+
+    if (passed > OFF_BURST_NS * 50ULL)
+        passed = OFF_BURST_NS * 50ULL;
+    c->refilled = now;
+    c->tokens += passed * off_config.walk_permille / 1000;
+    if (c->tokens > OFF_BURST_NS)
+        c->tokens = OFF_BURST_NS;
+    if (c->tokens > (likely ? 0 : OFF_BURST_NS / 2))
+        return 1;
+    c->stats.over_budget++;
+    return 0;
+}
+
+/* The current task's stack into the ring, as a record of `type`; over budget: only the kernel's part. */
+static __always_inline int off_send_stack(struct off_cpu *c, void *ctx, __u32 type, __u64 ts, __u64 weight,
+                                          __u32 pad)
+{
+    __u32 cpu = bpf_get_smp_processor_id(), tgid, size;
+    struct task_struct *t = bpf_get_current_task_btf();
+    struct stack_scratch *s = bpf_map_lookup_elem(&off_scratch, &cpu);
+    struct wire_sample *out;
+    struct wire_proc *p;
+    __u64 after;
+
+    if (!s)
+        return -1;
+    out = &s->sample;
+    out->head.type = type;
+    out->head.ts = ts;
+    out->weight = weight;
+    out->cpu = cpu;
+    out->pad = pad;
+    out->flags = 0;
+    out->kernel_n = out->native_n = out->python_n = 0;
+    out->status = WALK_ROOT;
+    out->stack_n = 0;
+    if (t->flags & PF_KTHREAD)
+        out->flags |= WIRE_KTHREAD;
+    else if (!t->mm)
+        out->flags |= WIRE_NO_MM;
+    tgid = t->tgid;
+    p = bpf_map_lookup_elem(&procs, &tgid);
+    out->image = p ? p->image : 0;
+    task_describe(&out->task, t);
+    if (pad & WIRE_WAKER_BUDGET) {
+        stack_kernel(s, ctx);
+        size = sizeof(*out) + s->pos * 8;
+    } else {
+        size = stack_take(s, ctx, p);
+    }
+    out->head.size = size;
+    if (size > sizeof(*out) + sizeof(s->words))
+        return -1;
+    if (bpf_ringbuf_output(&samples, out, size, out->stack_n ? BPF_RB_FORCE_WAKEUP : off_ring_flags())) {
+        c->stats.stacks_lost++;
+        return -1;
+    }
+    after = bpf_ktime_get_ns();
+    c->tokens -= after - ts;
+    c->stats.walks++;
+    c->stats.walk_ns += after - ts;
+    return 0;
+}
+
+/* ---- sums ---- */
+
+static __always_inline void off_sum(struct off_cpu *c, struct off_task *o, __u32 reason, __u64 ns, __u64 now)
+{
+    if (!o->since)
+        o->since = now;
+    reason &= WIRE_OFF_REASONS - 1;
+    o->ns[reason] += ns;
+    o->n[reason]++;
+    c->stats.summed++;
+}
+
+static __always_inline int off_send_sums(struct off_task *o, struct task_struct *t, int ended)
+{
+    struct wire_short *r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
+
+    if (!r)
+        return -1;
+    r->head.type = WIRE_SHORT;
+    r->head.size = sizeof(*r);
+    r->head.ts = o->since ? o->since : bpf_ktime_get_ns();
+    r->ended = ended;
+    r->pad = 0;
+    task_describe(&r->task, t);
+    __builtin_memcpy(r->ns, o->ns, sizeof(r->ns));
+    __builtin_memcpy(r->n, o->n, sizeof(r->n));
+    bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+    o->since = 0;
+    __builtin_memset(o->ns, 0, sizeof(o->ns));
+    __builtin_memset(o->n, 0, sizeof(o->n));
+    return 0;
+}
+
+/* ---- leaving ---- */
+
+/* The mode and inode of the file that the call is about. */
+static __always_inline void off_file(struct wire_wait *w, struct task_struct *t, __u32 fd)
+{
+    struct files_struct *files = t->files;
+    struct fdtable *table;
+    struct inode *inode;
+    struct file *f = 0;
+
+    if (!files)
+        return;
+    table = files->fdt;
+    if (!table || fd >= table->max_fds)
+        return;
+    w->fd = fd;
+    if (bpf_probe_read_kernel(&f, sizeof(f), (void *)table->fd + fd * sizeof(f)) || !f)
+        return;
+    inode = BPF_CORE_READ(f, f_inode);
+    w->mode = BPF_CORE_READ(inode, i_mode);
+    w->ino = BPF_CORE_READ(inode, i_ino);
+}
+
+static __always_inline __u32 off_reason(struct wire_wait *w, struct task_struct *t)
+{
+    __u32 nr = w->syscall, reason;
+
+    if (w->state & (TASK_STOPPED | TASK_TRACED))
+        return off_config.stopped;
+    if (nr >= WIRE_OFF_SYSCALLS)
+        return w->syscall < 0 ? off_config.fault : off_config.other;
+    reason = off_config.of_syscall[nr];
+    if (reason & WIRE_OFF_FD) {
+        off_file(w, t, w->arg0);
+        if (off_config.of_mode[(w->mode >> 12) & 15])
+            return off_config.of_mode[(w->mode >> 12) & 15];
+    } else if (reason & WIRE_OFF_EPOLL) {
+        off_file(w, t, w->arg0);
+    } else if ((reason & WIRE_OFF_POLLFD) && w->arg1) {
+        __s32 fd;
+
+        if (t == bpf_get_current_task_btf() && !bpf_probe_read_user(&fd, sizeof(fd), (void *)w->arg0) &&
+            fd >= 0)
+            off_file(w, t, fd);
+    }
+    reason &= WIRE_OFF_REASONS - 1;
+    if (reason == off_config.other && (w->state & TASK_UNINTERRUPTIBLE))
+        reason = BPF_CORE_READ_BITFIELD(t, in_iowait) ? off_config.disk : off_config.lock;
+    return reason;
+}
+
+static __always_inline void off_wait(struct wire_wait *w, struct task_struct *t, __u32 state)
+{
+    struct pt_regs *r;
+
+    w->state = state;
+    w->fd = -1;
+    w->mode = 0;
+    w->ino = 0;
+    w->arg0 = w->arg1 = 0;
+    w->syscall = -1;
+    if (t->flags & PF_KTHREAD) {
+        w->reason = off_config.other;
+        return;
+    }
+    r = (struct pt_regs *)bpf_task_pt_regs(t);
+    w->syscall = r->orig_ax;
+    w->arg0 = r->di;
+    w->arg1 = r->si;
+    w->reason = off_reason(w, t);
+}
+
+enum { SYSCALL_SCHED_YIELD = 24 }; /* arch/x86/entry/syscalls/syscall_64.tbl */
+
+static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_task *o, struct task_struct *t,
+                                     int preempted, __u64 now)
+{
+    __u32 state = off_state(t);
+
+    if (state & TASK_DEAD) {
+        o->out = 0;
+        if (off_send_sums(o, t, 1))
+            for (int i = 0; i < WIRE_OFF_REASONS; i++)
+                c->stats.sums_lost += o->ns[i];
+        return;
+    }
+    c->stats.switches++;
+    o->out = now;
+    o->woken = 0;
+    o->cpu = bpf_get_smp_processor_id();
+    o->flags = 0;
+    off_wait(&o->wait, t, state);
+    if (preempted || !state) {
+        o->flags = WIRE_SPAN_PREEMPTED;
+        if (!preempted && o->wait.syscall == SYSCALL_SCHED_YIELD)
+            o->flags |= WIRE_SPAN_YIELD;
+    }
+    if (!off_may_walk(c, o->last[o->flags & WIRE_SPAN_PREEMPTED], now))
+        o->stack = WIRE_STACK_BUDGET;
+    else if (!off_room()) {
+        o->stack = WIRE_STACK_ROOM;
+        c->stats.no_room++;
+    } else {
+        o->stack = WIRE_STACK_SENT;
+        off_send_stack(c, ctx, WIRE_BLOCKED, now, 0, 0);
+    }
+}
+
+/* ---- coming back ---- */
+
+static __always_inline int off_send_span(struct off_task *o, struct task_struct *t, __u64 blocked,
+                                         __u64 runnable)
+{
+    __u32 tgid = t->tgid;
+    struct wire_proc *p;
+    struct wire_span *r;
+
+    if (!off_room())
+        return -1;
+    r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
+    if (!r)
+        return -1;
+    r->head.type = WIRE_SPAN;
+    r->head.size = sizeof(*r);
+    r->head.ts = o->out;
+    task_describe(&r->task, t);
+    r->blocked = blocked;
+    r->runnable = runnable;
+    r->woken = o->woken;
+    r->wait = o->wait;
+    p = bpf_map_lookup_elem(&procs, &tgid);
+    r->image = p ? p->image : 0;
+    r->cpu = o->cpu;
+    r->flags = o->flags | (t->flags & PF_KTHREAD ? WIRE_SPAN_KTHREAD : 0);
+    r->stack = o->stack;
+    bpf_ringbuf_submit(r, off_ring_flags());
+    return 0;
+}
+
+static __always_inline void off_came(struct off_cpu *c, struct off_task *o, struct task_struct *t, __u64 now)
+{
+    int preempted = o->flags & WIRE_SPAN_PREEMPTED;
+    __u64 until = preempted ? o->out : o->woken ? o->woken : now, blocked, runnable;
+    __u64 min = off_config.min_ns;
+    int listed;
+
+    if (!o->out)
+        return;
+    blocked = until - o->out;
+    runnable = now - until;
+    listed = blocked >= min || runnable >= min;
+    o->last[preempted] = listed;
+    if (listed) {
+        __u64 b = blocked >= min ? blocked : 0, q = runnable >= min ? runnable : 0;
+
+        if (off_send_span(o, t, b, q)) {
+            c->stats.spans_lost++;
+        } else {
+            c->stats.spans++;
+            blocked -= b;
+            runnable -= q;
+        }
+    }
+    if (blocked)
+        off_sum(c, o, o->wait.reason, blocked, now);
+    if (runnable)
+        off_sum(c, o, WIRE_OFF_RUNNABLE, runnable, now);
+    o->out = 0;
+    if (o->since && now - o->since > OFF_SUMS_EVERY_NS)
+        off_send_sums(o, t, 0);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(off_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+    struct off_task *o = bpf_task_storage_get(&off_tasks, next, 0, 0);
+    struct off_cpu *c;
+    __u64 now = 0, t0 = cost_begin();
+
+    if (o) {
+        c = off_here();
+        now = bpf_ktime_get_ns();
+        if (c)
+            off_came(c, o, next, now);
+    }
+    o = bpf_task_storage_get(&off_tasks, prev, 0, 0);
+    if (!o)
+        return now ? cost_end(t0) : 0;
+    c = off_here();
+    if (c)
+        off_left(c, ctx, o, prev, preempt, now ? now : bpf_ktime_get_ns());
+    return cost_end(t0);
+}
+
+/* ---- waking ---- */
+
+/* Not in the kernel by its own will: an interrupt wakes. One that interrupts a system call or a kernel thread
+ * is told by its stack, in user space. */
+static __always_inline int off_interrupted(struct task_struct *t)
+{
+    struct pt_regs *r;
+
+    if (!t->pid)
+        return 1; /* idle */
+    if (t->flags & PF_KTHREAD)
+        return 0;
+    r = (struct pt_regs *)bpf_task_pt_regs(t);
+    return (long)r->orig_ax < 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(off_waking, struct task_struct *p)
+{
+    struct off_task *o = bpf_task_storage_get(&off_tasks, p, 0, 0);
+    struct task_struct *waker = bpf_get_current_task_btf();
+    struct off_cpu *c;
+    int walk;
+    __u64 now;
+
+    if (!o || !o->out || o->woken || (o->flags & WIRE_SPAN_PREEMPTED))
+        return 0;
+    now = bpf_ktime_get_ns();
+    o->woken = now;
+    if (now - o->out < off_config.min_ns)
+        return 0;
+    if (off_interrupted(waker)) {
+        o->flags |= WIRE_SPAN_IRQ;
+        return 0;
+    }
+    c = off_here();
+    if (!c)
+        return 0;
+    if (!off_room()) {
+        c->stats.no_room++;
+        return 0;
+    }
+    walk = off_may_walk(c, 1, now);
+    if (!off_send_stack(c, ctx, WIRE_WAKER, now, p->pid, walk ? 0 : WIRE_WAKER_BUDGET))
+        o->flags |= WIRE_SPAN_WAKER;
+    return cost_end(config_clock ? now : 0);
+}
+
+/* ---- beginning and end ---- */
+
+/* A thread that nobody saw leaving its CPU, because it began or we began. */
+static __always_inline void off_open(struct off_task *o, struct task_struct *t, __u32 stack, int runnable)
+{
+    o->stack = stack;
+    o->flags = runnable ? WIRE_SPAN_PREEMPTED : 0;
+    o->woken = 0;
+    o->cpu = bpf_get_smp_processor_id();
+    o->out = bpf_ktime_get_ns();
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(off_fork, struct task_struct *parent, struct task_struct *child)
+{
+    struct off_task *o;
+    struct off_cpu *c;
+
+    if (!bpf_task_storage_get(&off_tasks, parent, 0, 0))
+        return 0;
+    o = bpf_task_storage_get(&off_tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (o) {
+        o->wait.fd = o->wait.syscall = -1;
+        off_open(o, child, WIRE_STACK_NEW, 1);
+        return 0;
+    }
+    c = off_here();
+    if (c)
+        c->stats.unfollowed++;
+    return 0;
+}
+
+/* All threads that are there when recording begins. */
+SEC("iter/task")
+int off_begin(struct bpf_iter__task *ctx)
+{
+    struct task_struct *t = ctx->task;
+    struct off_task *o;
+    __u32 tgid, state;
+
+    if (!t)
+        return 0;
+    tgid = t->tgid;
+    if (!config_whole_machine && !bpf_map_lookup_elem(&procs, &tgid))
+        return 0;
+    o = bpf_task_storage_get(&off_tasks, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!o) {
+        struct off_cpu *c = off_here();
+
+        if (c)
+            c->stats.unfollowed++;
+        return 0;
+    }
+    state = off_state(t);
+    if (o->out || t->on_cpu || off_config.launched || (state & TASK_DEAD))
+        return 0;
+    off_wait(&o->wait, t, state);
+    off_open(o, t, WIRE_STACK_BEFORE, !state);
+    return 0;
+}
+
+/* All spans that are open when it ends; run after the others are detached. */
+SEC("iter/task")
+int off_end(struct bpf_iter__task *ctx)
+{
+    struct task_struct *t = ctx->task;
+    struct off_task *o;
+    struct off_cpu *c;
+
+    if (!t)
+        return 0;
+    o = bpf_task_storage_get(&off_tasks, t, 0, 0);
+    c = off_here();
+    if (!o || !c)
+        return 0;
+    o->flags |= WIRE_SPAN_OPEN;
+    off_came(c, o, t, bpf_ktime_get_ns());
+    if (o->since)
+        off_send_sums(o, t, 0);
+    return 0;
+}
