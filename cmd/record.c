@@ -17,7 +17,7 @@ enum { MAX_FREQUENCY = 100000 };
 
 struct record_opts {
     const char *output, *event, *collect, *without;
-    uint64_t frequency, duration, delay, max_size;
+    uint64_t frequency, duration, delay, max_size, min_block;
     int force, keep_going, inlines, whole_machine, quiet, verbose;
     struct opt_list pids;
 };
@@ -35,6 +35,8 @@ static const struct opt options[] = {
                  "begin recording TIME after the start"),
     OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "1GiB", "record.max-size",
              "end the recording when events.wlog has this size"),
+    OPT_DURATION(0, "min-block", struct record_opts, min_block, "TIME", "100us", "record.min-block",
+                 "list waits off the CPU from TIME on, sum shorter ones"),
     OPT_STRING(0, "collect", struct record_opts, collect, "LIST",
                "only these collectors, separated by commas"),
     OPT_STRING(0, "without", struct record_opts, without, "LIST", "not these collectors"),
@@ -140,6 +142,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .duration = o->duration,
         .delay = o->delay,
         .max_size = o->max_size,
+        .min_block = o->min_block,
         .collect = o->collect,
         .without = o->without,
         .argv = argc ? argv : NULL,

@@ -156,6 +156,7 @@ static int prepare(struct recorder *r, struct err *e)
     r->ctx.meta = &r->meta;
     r->ctx.event = r->o->event;
     r->ctx.frequency = r->o->frequency;
+    r->ctx.min_block = r->o->min_block;
     r->ctx.tier = r->o->tier;
     r->ctx.whole_machine = r->o->whole_machine;
     r->ctx.launched = r->o->argv != NULL;

@@ -26,6 +26,7 @@ struct recorder_opts {
     int force, keep_going, quiet;
     const char *event;             /* NULL: the collector's choice */
     uint64_t frequency;            /* Hz */
+    uint64_t min_block;            /* ns: shorter waits are summed, not listed */
     uint64_t duration, delay;      /* ns; duration 0: no bound */
     uint64_t max_size;             /* bytes, 0: no bound */
     const char *collect, *without; /* comma-separated names, or NULL */

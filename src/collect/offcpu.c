@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time off the CPU: what threads wait for, where and who ends it; and how long they are runnable before they
+ * run. The kernel's side sends spans at their end, the stacks of both ends before that.
+ */
+#include "base/mem.h"
+#include "base/units.h"
+#include "collect/offcpu_pending.h"
+#include "collect/trace.h"
+#include "collect/wait_class.h"
+#include "collect/wait_kernel.h"
+#include "collect/wait_name.h"
+#include "model/collector.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WALK_PERMILLE = 20 /* of each CPU's time */ };
+
+enum marker {
+    MARKER_SHORT_WAITS,
+    MARKER_SHORT_DELAYS,
+    MARKER_BUDGET,
+    MARKER_LOST,
+    MARKER_BEFORE,
+    MARKER_NEW,
+    MARKER_IRQ,
+    MARKERS,
+};
+
+static const char *const marker_texts[MARKERS] = {
+    [MARKER_SHORT_WAITS] = "[short waits]",
+    [MARKER_SHORT_DELAYS] = "[short delays]",
+    [MARKER_BUDGET] = "[stack over budget]",
+    [MARKER_LOST] = "[stack lost]",
+    [MARKER_BEFORE] = "[since before the recording]",
+    [MARKER_NEW] = "[new thread]",
+    [MARKER_IRQ] = "[irq]",
+};
+
+struct collector {
+    struct record_ctx *ctx;
+    struct trace *trace;
+    struct offcpu_threads threads;
+    struct wait_kernel kernel;
+    struct wait_namer namer;
+    struct buf scratch;
+    uint32_t markers[MARKERS]; /* stacks of one frame; 0: not needed so far */
+    uint64_t over_budget, lost; /* spans without a stack */
+    int running;
+    char detail[200];
+};
+
+static uint32_t marker(struct collector *c, enum marker m)
+{
+    if (!c->markers[m])
+        c->markers[m] = stacks_push(&c->ctx->store->stacks, 0,
+                                    intern_marker(&c->trace->taker.intern, marker_texts[m]));
+    return c->markers[m];
+}
+
+/* A record's kernel frames, checked against its size; NULL: none. */
+static const uint64_t *kernel_frames(const struct wire_sample *s)
+{
+    return sizeof(*s) + s->kernel_n * sizeof(uint64_t) <= s->head.size ? (const uint64_t *)(s + 1) : NULL;
+}
+
+/* ---- stacks ---- */
+
+static void on_blocked(void *arg, const void *record, size_t n)
+{
+    struct collector *c = arg;
+    const struct wire_sample *s = record;
+    const uint64_t *frames;
+
+    if (n < sizeof(*s))
+        return;
+    frames = kernel_frames(s);
+    offcpu_copy(&offcpu_pending_get(&c->threads, s->task.tid)->blocked, s,
+                frames ? wait_kernel_inner(&c->kernel.schedule, frames, s->kernel_n) : 0);
+}
+
+/* Only the kernel's frames are there. */
+static uint32_t kernel_stack(struct collector *c, struct process *p, const uint64_t *frames, uint32_t n)
+{
+    struct intern *in = &c->trace->taker.intern;
+
+    intern_begin(in);
+    for (uint32_t i = 0; i < n; i++)
+        *intern_push(in) = (struct raw_frame){.kind = FRAME_KERNEL, .addr = frames[i]};
+    *intern_push(in) = (struct raw_frame){.kind = FRAME_MARKER,
+                                          .frame = intern_marker(in, marker_texts[MARKER_BUDGET])};
+    return intern_end(in, p);
+}
+
+static void on_waker(void *arg, const void *record, size_t n)
+{
+    struct collector *c = arg;
+    const struct wire_sample *s = record;
+    const uint64_t *frames;
+    struct offcpu_waker w = {0};
+    struct process *p;
+    uint32_t skip;
+    uint16_t flags;
+
+    if (n < sizeof(*s) || !(frames = kernel_frames(s)))
+        return;
+    w.ts = s->head.ts;
+    if (wait_kernel_interrupted(&c->kernel, frames, s->kernel_n)) {
+        w.irq = 1;
+        w.stack = marker(c, MARKER_IRQ);
+    } else {
+        skip = wait_kernel_inner(&c->kernel.wake, frames, s->kernel_n);
+        p = trace_task(c->trace, &s->task, s->head.ts, s->image, s->flags & WIRE_KTHREAD, &w.task);
+        if (s->pad & WIRE_WAKER_BUDGET) {
+            w.stack = kernel_stack(c, p, frames + skip, s->kernel_n - skip);
+        } else {
+            offcpu_copy(&c->scratch, s, skip);
+            w.stack = stack_take(&c->trace->taker, p, (const struct wire_sample *)c->scratch.data, &flags);
+        }
+    }
+    offcpu_pending_get(&c->threads, (uint32_t)s->weight)->waker = w;
+}
+
+/* Where the thread was when it left its CPU. */
+static uint32_t span_stack(struct collector *c, const struct wire_span *s, struct process *p,
+                           const struct offcpu_pending *pending, uint16_t *flags)
+{
+    const struct wire_sample *at = pending && pending->blocked.len
+                                       ? (const struct wire_sample *)pending->blocked.data
+                                       : NULL;
+
+    *flags = 0;
+    switch (s->stack) {
+    case WIRE_STACK_BEFORE:
+        return marker(c, MARKER_BEFORE);
+    case WIRE_STACK_NEW:
+        return marker(c, MARKER_NEW);
+    case WIRE_STACK_BUDGET:
+        c->over_budget++;
+        return marker(c, MARKER_BUDGET);
+    case WIRE_STACK_SENT:
+        if (at && at->head.ts == s->head.ts)
+            return stack_take(&c->trace->taker, p, at, flags);
+    }
+    c->lost++;
+    return marker(c, MARKER_LOST);
+}
+
+/* ---- spans ---- */
+
+static uint32_t span_wait(struct collector *c, const struct wire_span *s, const struct process *p,
+                          const struct offcpu_pending *pending)
+{
+    struct wait w = {.reason = (uint8_t)s->wait.reason, .what = wait_name(&c->namer, p, &s->wait)};
+
+    if (s->flags & WIRE_SPAN_IRQ) {
+        w.irq = 1;
+        w.waker_stack = marker(c, MARKER_IRQ);
+    } else if (s->flags & WIRE_SPAN_WAKER && pending && pending->waker.ts == s->woken) {
+        w.irq = pending->waker.irq;
+        w.waker_task = pending->waker.task;
+        w.waker_stack = pending->waker.stack;
+    }
+    return waits_add(&c->ctx->store->waits, &w);
+}
+
+static void on_span(void *arg, const void *record, size_t n)
+{
+    struct collector *c = arg;
+    const struct wire_span *s = record;
+    struct offcpu_pending *pending;
+    struct event ev = {.value = 1};
+    struct process *p;
+
+    if (n < sizeof(*s) || s->wait.reason >= WIRE_OFF_RUNNABLE)
+        return;
+    p = trace_task(c->trace, &s->task, s->head.ts, s->image, s->flags & WIRE_SPAN_KTHREAD, &ev.task);
+    pending = offcpu_pending_find(&c->threads, s->task.tid);
+    ev.stack = span_stack(c, s, p, pending, &ev.flags);
+    ev.cpu = s->cpu;
+    if (s->blocked) {
+        ev.kind = EVENT_OFFCPU;
+        ev.ts = s->head.ts;
+        ev.dur = s->blocked;
+        ev.attr = span_wait(c, s, p, pending);
+        /* Open at the end and woken by then: what is open is the wait for a CPU. */
+        *vec_push(&c->ctx->store->events) = ev;
+        if (s->flags & WIRE_SPAN_OPEN && !s->woken)
+            c->ctx->store->events.a[c->ctx->store->events.n - 1].flags |= EVENT_OPEN;
+    }
+    if (s->runnable) {
+        ev.kind = EVENT_RUNQ;
+        ev.ts = s->flags & WIRE_SPAN_PREEMPTED ? s->head.ts : s->woken;
+        ev.dur = s->runnable;
+        ev.attr = 0;
+        ev.flags |= (s->flags & WIRE_SPAN_OPEN ? EVENT_OPEN : 0) |
+                    (s->flags & WIRE_SPAN_PREEMPTED ? EVENT_PREEMPTED : 0) |
+                    (s->flags & WIRE_SPAN_YIELD ? EVENT_YIELD : 0);
+        *vec_push(&c->ctx->store->events) = ev;
+    }
+}
+
+static void on_short(void *arg, const void *record, size_t n)
+{
+    struct collector *c = arg;
+    const struct wire_short *s = record;
+    uint32_t task = 0;
+
+    if (n < sizeof(*s))
+        return;
+    for (uint32_t i = 0; i < WIRE_OFF_REASONS; i++) {
+        int runnable = i == WIRE_OFF_RUNNABLE;
+        struct wait w = {.reason = (uint8_t)i};
+
+        if (!s->n[i])
+            continue;
+        if (!task)
+            task = who_task(&c->trace->who, &s->task, s->head.ts);
+        *vec_push(&c->ctx->store->events) =
+            (struct event){.ts = s->head.ts,
+                           .dur = s->ns[i],
+                           .value = s->n[i],
+                           .task = task,
+                           .stack = marker(c, runnable ? MARKER_SHORT_DELAYS : MARKER_SHORT_WAITS),
+                           .attr = runnable ? 0 : waits_add(&c->ctx->store->waits, &w),
+                           .flags = EVENT_SHORT,
+                           .kind = runnable ? EVENT_RUNQ : EVENT_OFFCPU};
+    }
+    if (s->ended)
+        offcpu_pending_drop(&c->threads, s->task.tid);
+}
+
+/* ---- life ---- */
+
+static void handle(struct collector *c, int on)
+{
+    trace_handle(c->trace, WIRE_BLOCKED, on ? on_blocked : NULL, c);
+    trace_handle(c->trace, WIRE_WAKER, on ? on_waker : NULL, c);
+    trace_handle(c->trace, WIRE_SPAN, on ? on_span : NULL, c);
+    trace_handle(c->trace, WIRE_SHORT, on ? on_short : NULL, c);
+}
+
+static int offcpu_poll(struct collector *c, struct err *e)
+{
+    return trace_poll(c->trace, e);
+}
+
+static void offcpu_free(struct collector *c)
+{
+    if (!c)
+        return;
+    if (c->trace) {
+        if (c->running)
+            bpfside_off_stop(c->trace->bpf, NULL);
+        handle(c, 0);
+    }
+    trace_put(c->trace);
+    offcpu_threads_release(&c->threads);
+    wait_kernel_release(&c->kernel);
+    wait_namer_release(&c->namer);
+    buf_release(&c->scratch);
+    free(c);
+}
+
+static struct collector *offcpu_open(struct record_ctx *ctx, struct err *e)
+{
+    struct collector *c = mem_calloc(1, sizeof(*c));
+    char least[32];
+
+    c->ctx = ctx;
+    c->trace = trace_get(ctx, e);
+    if (!c->trace) {
+        offcpu_free(c);
+        return NULL;
+    }
+    wait_kernel_init(&c->kernel);
+    wait_namer_init(&c->namer, ctx->store, c->trace->track);
+    handle(c, 1);
+    snprintf(c->detail, sizeof(c->detail), "spans from %s on, shorter ones summed",
+             units_duration(least, sizeof(least), ctx->min_block));
+    return c;
+}
+
+static int offcpu_start(struct collector *c, struct err *e)
+{
+    struct wire_off_config how = {.min_ns = c->ctx->min_block ? c->ctx->min_block : 1,
+                                  .walk_permille = WALK_PERMILLE,
+                                  .launched = (uint32_t)c->ctx->launched};
+
+    wait_classes(&how);
+    if (trace_begin(c->trace, e) < 0 || bpfside_off_start(c->trace->bpf, &how, e) < 0)
+        return -1;
+    c->running = 1;
+    return 0;
+}
+
+static void offcpu_counters(struct collector *c)
+{
+    struct store *s = c->ctx->store;
+    struct wire_off_stats st;
+    uint64_t ns, runs;
+
+    trace_counters(c->trace, 0);
+    bpfside_off_stats(c->trace->bpf, &st);
+    store_set_counter(s, "offcpu.switches", st.switches);
+    store_set_counter(s, "offcpu.spans", st.spans);
+    store_set_counter(s, "offcpu.short", st.summed);
+    store_set_counter(s, "offcpu.over_budget", c->over_budget);
+    store_set_counter(s, "offcpu.nostack", c->lost);
+    store_set_counter(s, "offcpu.lost", st.spans_lost);
+    store_set_counter(s, "offcpu.lost_ns", st.sums_lost);
+    store_set_counter(s, "offcpu.unfollowed", st.unfollowed);
+    store_set_counter(s, "offcpu.not_walked", st.over_budget + st.no_room);
+    store_set_counter(s, "offcpu.stacks_lost", st.stacks_lost);
+    store_set_counter(s, "offcpu.walks", st.walks);
+    store_set_counter(s, "offcpu.walk_ns", st.walk_ns);
+    if (bpfside_off_cost(c->trace->bpf, &ns, &runs) == 0) {
+        store_set_counter(s, "offcpu.bpf_ns", ns);
+        store_set_counter(s, "offcpu.bpf_runs", runs);
+    }
+}
+
+static int offcpu_stop(struct collector *c, struct err *e)
+{
+    int rc;
+
+    trace_poll(c->trace, NULL); /* room for what comes now */
+    c->running = 0;
+    rc = bpfside_off_stop(c->trace->bpf, e);
+    if (trace_poll(c->trace, rc ? NULL : e) < 0)
+        rc = -1;
+    offcpu_counters(c);
+    return rc;
+}
+
+static int offcpu_fd(struct collector *c)
+{
+    return trace_fd(c->trace, NULL);
+}
+
+static const char *offcpu_detail(struct collector *c)
+{
+    return c->detail;
+}
+
+static int offcpu_alive(struct collector *c)
+{
+    return trace_alive(c->trace);
+}
+
+const struct collector_ops collector_offcpu = {
+    .name = "offcpu",
+    .summary = "what threads wait for off the CPU, where, and who wakes them",
+    .on_by_default = 1,
+    .open = offcpu_open,
+    .start = offcpu_start,
+    .fd = offcpu_fd,
+    .poll = offcpu_poll,
+    .stop = offcpu_stop,
+    .counters = offcpu_counters,
+    .detail = offcpu_detail,
+    .alive = offcpu_alive,
+    .free = offcpu_free,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/wait_holders.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_AGAIN_NS 200000000ull
+
+enum { WHOLE_READS_MAX = 8, FDS_MAX = 4096 /* of one process */ };
+
+void wait_holders_release(struct wait_holders *h)
+{
+    vec_release(&h->list);
+}
+
+/* The inode in "pipe:[123]" or "socket:[123]", else 0. */
+static uint64_t inode_of(const char *link)
+{
+    if (!strncmp(link, "pipe:[", 6))
+        return strtoull(link + 6, NULL, 10);
+    return strncmp(link, "socket:[", 8) ? 0 : strtoull(link + 8, NULL, 10);
+}
+
+/* A link's permissions tell how its file is open. */
+static uint8_t modes_of(int dir, const char *name)
+{
+    struct stat st;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+        return 0;
+    return (st.st_mode & S_IRUSR ? HOLDER_READS : 0) | (st.st_mode & S_IWUSR ? HOLDER_WRITES : 0);
+}
+
+static void read_process(struct wait_holders *h, pid_t pid)
+{
+    char path[64], link[64];
+    struct dirent *d;
+    int left = FDS_MAX;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    dir = opendir(path);
+    if (!dir)
+        return;
+    while ((d = readdir(dir)) && left--) {
+        ssize_t n = readlinkat(dirfd(dir), d->d_name, link, sizeof(link) - 1);
+        uint64_t ino;
+
+        if (n <= 0)
+            continue;
+        link[n] = '\0';
+        ino = inode_of(link);
+        if (ino)
+            *vec_push(&h->list) = (struct wait_holder){ino, pid, modes_of(dirfd(dir), d->d_name)};
+    }
+    closedir(dir);
+}
+
+static int by_inode(const void *pa, const void *pb)
+{
+    const struct wait_holder *a = pa, *b = pb;
+
+    if (a->ino != b->ino)
+        return a->ino < b->ino ? -1 : 1;
+    return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+static void sort(struct wait_holders *h)
+{
+    if (h->list.n)
+        qsort(h->list.a, h->list.n, sizeof(*h->list.a), by_inode);
+}
+
+int wait_holders_read(struct wait_holders *h, const pid_t *pids, size_t n, uint64_t now)
+{
+    if (h->read_ns && now - h->read_ns < READ_AGAIN_NS)
+        return 0;
+    h->read_ns = now;
+    vec_clear(&h->list);
+    for (size_t i = 0; i < n; i++)
+        read_process(h, pids[i]);
+    sort(h);
+    return 1;
+}
+
+int wait_holders_read_all(struct wait_holders *h, uint64_t now)
+{
+    struct dirent *d;
+    DIR *dir;
+
+    if (h->whole_reads >= WHOLE_READS_MAX || !(dir = opendir("/proc")))
+        return 0;
+    h->whole_reads++;
+    h->read_ns = now;
+    vec_clear(&h->list);
+    while ((d = readdir(dir)))
+        if (isdigit((unsigned char)d->d_name[0]))
+            read_process(h, atoi(d->d_name));
+    closedir(dir);
+    sort(h);
+    return 1;
+}
+
+size_t wait_holders_of(const struct wait_holders *h, uint64_t ino, size_t *first)
+{
+    size_t lo = 0, hi = h->list.n, n = 0;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (h->list.a[mid].ino < ino)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *first = lo;
+    while (lo + n < h->list.n && h->list.a[lo + n].ino == ino)
+        n++;
+    return n;
+}

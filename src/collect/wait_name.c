@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/wait_name.h"
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "collect/wait_class.h"
+#include "platform/clock.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SOCKETS_AGAIN_NS 200000000ull
+
+enum { PEERS_MAX = 3 };
+
+void wait_namer_init(struct wait_namer *n, struct store *s, struct track *t)
+{
+    *n = (struct wait_namer){.store = s, .track = t};
+}
+
+void wait_namer_release(struct wait_namer *n)
+{
+    map_release(&n->names);
+    wait_holders_release(&n->holders);
+    net_sockets_release(&n->sockets);
+}
+
+/* ---- peers ---- */
+
+/* Followed processes first: a peer is mostly one of them. */
+static size_t holders_of(struct wait_namer *n, uint64_t ino, size_t *first)
+{
+    const struct processes *ps = track_processes(n->track);
+    uint64_t now = clock_monotonic();
+    VEC(pid_t) pids = {0};
+    size_t found;
+
+    for (size_t i = 0; i < ps->list.n; i++)
+        if (ps->list.a[i]->ns_tgid && !ps->list.a[i]->gone)
+            *vec_push(&pids) = (pid_t)ps->list.a[i]->ns_tgid;
+    wait_holders_read(&n->holders, pids.a, pids.n, now);
+    vec_release(&pids);
+    found = wait_holders_of(&n->holders, ino, first);
+    return found;
+}
+
+/* "python3[42]" */
+static void add_process(struct wait_namer *n, pid_t pid, struct buf *out)
+{
+    const struct process *p = processes_find_ns(track_processes(n->track), (uint32_t)pid);
+    struct buf comm = {0};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    if (!io_read_file(AT_FDCWD, path, &comm, NULL) && comm.len)
+        buf_add(out, comm.data, strcspn(comm.data, "\n"));
+    else
+        buf_addstr(out, "?");
+    buf_addf(out, "[%u]", p ? p->tgid : (unsigned)pid);
+    buf_release(&comm);
+}
+
+/* The processes other than `own` that hold `ino` open in one of `modes`. Gives how many were added. */
+static int add_holders(struct wait_namer *n, uint64_t ino, uint8_t modes, pid_t own, const char *before,
+                       struct buf *out)
+{
+    size_t first, count = holders_of(n, ino, &first);
+    pid_t last = own;
+    int added = 0, more = 0;
+
+    for (size_t i = first; i < first + count; i++) {
+        const struct wait_holder *h = &n->holders.list.a[i];
+
+        if (h->pid == own || h->pid == last || !(h->modes & modes))
+            continue;
+        last = h->pid;
+        if (added == PEERS_MAX) {
+            more++;
+            continue;
+        }
+        buf_addstr(out, added++ ? ", " : before);
+        add_process(n, h->pid, out);
+    }
+    if (more)
+        buf_addf(out, " and %d more", more);
+    return added;
+}
+
+static void add_peers(struct wait_namer *n, uint64_t ino, uint8_t modes, pid_t own, const char *before,
+                      struct buf *out)
+{
+    if (!add_holders(n, ino, modes, own, before, out) &&
+        wait_holders_read_all(&n->holders, clock_monotonic()))
+        add_holders(n, ino, modes, own, before, out);
+}
+
+/* ---- descriptors ---- */
+
+static int writes(const struct wire_wait *w)
+{
+    const char *call = wait_syscall(w->syscall);
+
+    return call && !strncmp(call, "write", 5);
+}
+
+static void add_pipe(struct wait_namer *n, const struct process *p, const struct wire_wait *w,
+                     struct buf *out)
+{
+    int out_of = writes(w);
+
+    buf_addf(out, "pipe:[%llu]", (unsigned long long)w->ino);
+    add_peers(n, w->ino, out_of ? HOLDER_READS : HOLDER_WRITES, (pid_t)p->ns_tgid, out_of ? " -> " : " <- ",
+              out);
+}
+
+static void add_address(const struct net_socket *s, int peer, struct buf *out)
+{
+    const uint8_t *addr = peer ? s->peer_addr : s->addr;
+    char text[INET6_ADDRSTRLEN];
+
+    if (!inet_ntop(s->family, addr, text, sizeof(text)))
+        return;
+    buf_addf(out, s->family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, peer ? s->peer_port : s->port);
+}
+
+static const struct net_socket *find_socket(struct wait_namer *n, uint32_t ino)
+{
+    const struct net_socket *s = net_sockets_find(&n->sockets, ino);
+    uint64_t now = clock_monotonic();
+
+    if ((s && (s->peer || s->peer_port)) || (n->sockets_ns && now - n->sockets_ns < SOCKETS_AGAIN_NS))
+        return s;
+    n->sockets_ns = now;
+    vec_clear(&n->sockets.list);
+    net_sockets_read(&n->sockets, NULL);
+    return net_sockets_find(&n->sockets, ino);
+}
+
+static void add_socket(struct wait_namer *n, const struct process *p, const struct wire_wait *w,
+                       struct buf *out)
+{
+    const struct net_socket *s = find_socket(n, (uint32_t)w->ino), *peer;
+
+    if (!s) { /* another family's, or of another network namespace */
+        buf_addf(out, "socket:[%llu]", (unsigned long long)w->ino);
+        return;
+    }
+    peer = net_sockets_peer(&n->sockets, s);
+    if (s->family == AF_UNIX) {
+        const char *path = s->path[0] || !peer ? s->path : peer->path;
+
+        buf_addf(out, "unix:[%llu]", (unsigned long long)w->ino);
+        if (path[0])
+            buf_addf(out, " %s", path);
+    } else {
+        buf_addstr(out, "tcp ");
+        add_address(s, 0, out);
+        if (s->peer_port) {
+            buf_addstr(out, " - ");
+            add_address(s, 1, out);
+        }
+    }
+    if (peer)
+        add_peers(n, peer->ino, HOLDER_READS | HOLDER_WRITES, peer->ino == s->ino ? 0 : (pid_t)p->ns_tgid,
+                  s->family == AF_UNIX ? " - " : " ", out);
+}
+
+/* A file by its path, as far as the descriptor is still the same file's. */
+static void add_file(const struct process *p, const struct wire_wait *w, struct buf *out)
+{
+    char path[64], link[4096];
+    struct stat st;
+    ssize_t n = -1;
+
+    snprintf(path, sizeof(path), "/proc/%u/fd/%d", p->ns_tgid, w->fd);
+    if (p->ns_tgid && !stat(path, &st) && st.st_ino == w->ino)
+        n = readlink(path, link, sizeof(link) - 1);
+    if (n > 0)
+        buf_add(out, link, (size_t)n);
+    else
+        buf_addf(out, "inode %llu", (unsigned long long)w->ino);
+}
+
+static void add_descriptor(struct wait_namer *n, const struct process *p, const struct wire_wait *w,
+                           struct buf *out)
+{
+    if (S_ISFIFO(w->mode))
+        add_pipe(n, p, w, out);
+    else if (S_ISSOCK(w->mode))
+        add_socket(n, p, w, out);
+    else if (w->ino)
+        add_file(p, w, out);
+}
+
+/* ---- calls ---- */
+
+static void add_call(const struct wire_wait *w, struct buf *out)
+{
+    const char *call = wait_syscall(w->syscall);
+
+    if (call)
+        buf_addstr(out, call);
+    else if (w->syscall >= 0)
+        buf_addf(out, "system call %d", w->syscall);
+}
+
+/* The number is of the process's own pid namespace: known to us where that is ours. */
+static void add_child(struct wait_namer *n, const struct process *p, const struct wire_wait *w,
+                      struct buf *out)
+{
+    const char *call = wait_syscall(w->syscall);
+    int waitid = call && !strcmp(call, "waitid"), pid = (int)(waitid ? w->arg1 : w->arg0);
+
+    add_call(w, out);
+    if (call && strncmp(call, "wait", 4))
+        return;
+    if (pid > 0 && p && p->own_tgid == p->ns_tgid) {
+        buf_addch(out, ' ');
+        add_process(n, pid, out);
+    } else if (pid > 0)
+        buf_addf(out, " %d", pid);
+    else
+        buf_addstr(out, " of any child");
+}
+
+static void spell(struct wait_namer *n, const struct process *p, const struct wire_wait *w, struct buf *out)
+{
+    switch (w->reason) {
+    case WAIT_FUTEX:
+        buf_addf(out, "futex 0x%llx", (unsigned long long)w->arg0);
+        break;
+    case WAIT_CHILD:
+        add_child(n, p, w, out);
+        break;
+    case WAIT_POLL:
+        if (w->fd >= 0 && w->mode && p)
+            add_descriptor(n, p, w, out);
+        break;
+    case WAIT_SLEEP:
+    case WAIT_FAULT:
+        break;
+    default:
+        if (w->fd >= 0 && w->mode && p)
+            add_descriptor(n, p, w, out);
+        else
+            add_call(w, out);
+    }
+}
+
+uint32_t wait_name(struct wait_namer *n, const struct process *p, const struct wire_wait *w)
+{
+    uint64_t who = p ? p->tgid : 0, key, *known;
+    struct buf text = {0};
+    uint32_t id;
+
+    key = hash_mix(who << 32 | (uint32_t)w->fd, w->ino);
+    key = hash_mix(key, (uint64_t)(uint32_t)w->syscall << 32 | w->reason);
+    if (w->reason == WAIT_FUTEX || w->reason == WAIT_CHILD)
+        key = hash_mix(hash_mix(key, w->arg0), w->arg1);
+    known = map_get(&n->names, key);
+    if (known)
+        return (uint32_t)*known;
+    spell(n, p, w, &text);
+    id = text.len ? strtab_addn(&n->store->strings, text.data, text.len) : 0;
+    *map_put(&n->names, key) = id;
+    buf_release(&text);
+    return id;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of what is waited on, as texts: "futex 0x7f..", "pipe:[123] <- python3[42]", "tcp 127.0.0.1:4711 -
+ * 127.0.0.1:80 nginx[17]", "/data/train.bin", "wait4 17". Descriptors are looked up in /proc when a span is
+ * first seen, which may be after its process has gone: then the inode is all there is. Pids are those of the
+ * initial namespace.
+ */
+#ifndef WPROF_COLLECT_WAIT_NAME_H
+#define WPROF_COLLECT_WAIT_NAME_H
+
+#include "base/map.h"
+#include "collect/wait_holders.h"
+#include "model/store.h"
+#include "platform/netlink.h"
+#include "unwind/track.h"
+
+#include <stdint.h>
+
+struct wait_namer {
+    struct store *store;
+    struct track *track;
+    struct map names; /* hash of {process, descriptor, inode, call} -> string */
+    struct wait_holders holders;
+    struct net_sockets sockets;
+    uint64_t sockets_ns;
+};
+
+void wait_namer_init(struct wait_namer *n, struct store *s, struct track *t);
+void wait_namer_release(struct wait_namer *n);
+
+/* A string of the store, 0: there is nothing to say. p NULL: a kernel thread. */
+uint32_t wait_name(struct wait_namer *n, const struct process *p, const struct wire_wait *w);
+
+#endif
