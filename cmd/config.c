@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "product.h"
 
 #include "base/json.h"
 
@@ -40,7 +41,8 @@ static void print_json(const struct config *cfg)
         json_end_object(&w);
     }
     json_end_array(&w);
-    puts(buf_str(&out));
+    buf_addch(&out, '\n');
+    product_print(&out);
     buf_release(&out);
 }
 

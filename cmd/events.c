@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "product.h"
 
 #include "base/json.h"
 #include "base/log.h"
@@ -7,7 +8,6 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <string.h>
 
 struct events_opts {
@@ -56,22 +56,26 @@ static void print_json(const struct row *rows, size_t n)
         json_end_object(&w);
     }
     json_end_array(&w);
-    puts(buf_str(&out));
+    buf_addch(&out, '\n');
+    product_print(&out);
     buf_release(&out);
 }
 
 static void print_text(const struct row *rows, size_t n)
 {
+    struct buf out = {0};
     struct pfm_event ev;
     char why[256];
     size_t no = 0;
 
-    printf("%-40s %-10s %-5s %s\n", "EVENT", "PMU", "OPENS", "WHAT IT COUNTS");
+    buf_addf(&out, "%-40s %-10s %-5s %s\n", "EVENT", "PMU", "OPENS", "WHAT IT COUNTS");
     for (size_t i = 0; i < n; i++) {
-        printf("%-40s %-10s %-5s %s\n", rows[i].item->name, rows[i].item->pmu, opens_text(&rows[i]),
-               rows[i].item->desc);
+        buf_addf(&out, "%-40s %-10s %-5s %s\n", rows[i].item->name, rows[i].item->pmu, opens_text(&rows[i]),
+                 rows[i].item->desc);
         no += rows[i].opens == PFM_OPENS_NO;
     }
+    product_print(&out);
+    buf_release(&out);
     if (no)
         log_info("%zu of %zu events don't open here (--json says why)", no, n);
     pfm_default_event(&ev, why, sizeof(why));

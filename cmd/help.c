@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "product.h"
 
 #include "base/log.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,7 +64,7 @@ static int help_run(const void *values, const struct config *cfg, int argc, char
         command_help(c, &text);
     else
         command_list(&text);
-    fputs(buf_str(&text), stdout);
+    product_print(&text);
     buf_release(&text);
     return EXIT_OK;
 }

@@ -44,7 +44,8 @@ grep -oE '\(default: [^ ]+, setting [^ )]+\)' <<<"$helps" | sed -E 's/\(default:
 
 for c in $commands; do
     grep -q "wprof-$c" man/wprof.1.md || echo "wprof(1) does not mention wprof-$c(1)"
-done | check "wprof(1) names every command"
+    grep -qE "^\|.*\`$c\`" README.md || echo "README.md does not list $c"
+done | check "wprof(1) and README.md name every command"
 
 # Each library that is linked is in the README's table, with why.
 for lib in $(sed -n 's/^LDLIBS *:= *//p' Makefile | grep -o -- '-l[a-z0-9]*'); do
