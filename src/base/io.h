@@ -17,9 +17,10 @@ int io_read_file(int dirfd, const char *path, struct buf *out, struct err *e); /
 
 /* Writes path.tmp with mode 0600, then renames it over path. Follows no symlink at path. */
 int io_replace_file(int dirfd, const char *path, const void *p, size_t n, struct err *e);
-/* The same with an owner, -1 leaving what it is: set before the file has its name, so that whoever else may write in the
- * directory cannot have us give another file away. */
-int io_replace_file_owned(int dirfd, const char *path, const void *p, size_t n, uid_t uid, gid_t gid, struct err *e);
+/* The same with an owner, -1 leaving what it is: set before the file has its name, so that whoever else may
+ * write in the directory cannot have us give another file away. */
+int io_replace_file_owned(int dirfd, const char *path, const void *p, size_t n, uid_t uid, gid_t gid,
+                          struct err *e);
 
 /* A file mapped read-only. An empty file gives p = NULL, n = 0. */
 struct io_map {
