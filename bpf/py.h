@@ -11,7 +11,7 @@
 
 enum {
     PY_MAX_DEPTH = 512,   /* Python frames a stack; deeper ends PY_FULL. A power of two */
-    PY_MAX_SEARCH = 4096, /* thread states looked at in one search */
+    PY_MAX_SEARCH = 4096, /* thread states and interpreters looked at in one search */
     PY_CHUNK = 256,       /* bytes of scratch for one read */
     PY_TSTATE_READ = 192, /* of these, what is read of a thread state */
     PY_INTERP_READ = 128, /* at most this of an interpreter, from layout.interp_next to interp_threads */
@@ -28,15 +28,13 @@ enum py_entry {
 };
 
 enum {
-    PY_LAYOUT_FRAME_IN_CFRAME = 1, /* the first frame is _PyCFrame's, not the thread state's (3.11, 3.12) */
-    PY_LAYOUT_LASTI = 2, /* frame_instr is an int index (to 3.10), else a pointer into the bytecode */
-    PY_LAYOUT_GIL_IN_RUNTIME =
-        4, /* gil is a struct in _PyRuntime (to 3.11), else a pointer in the interpreter */
+    PY_LAYOUT_FRAME_IN_CFRAME = 1, /* 3.11, 3.12: the first frame is _PyCFrame's, not the thread state's */
+    PY_LAYOUT_LASTI = 2,           /* to 3.10: frame_instr is an int index, not a pointer into bytecode */
+    PY_LAYOUT_GIL_IN_RUNTIME = 4,  /* to 3.11: gil is a struct in _PyRuntime, not an interpreter's pointer */
     PY_LAYOUT_FREE_THREADED = 8,
 };
 
-/* All offsets in bytes. 0 means "not in this version" for ts_cframe, ts_native_id, frame_tlbc, code_tlbc,
- * code_qualname. */
+/* Offsets in bytes. 0 is "not in this version" for ts_cframe, ts_native_id, frame_tlbc and most of code_*. */
 struct py_layout {
     __u16 version;   /* 0x030b: 3.11 */
     __u8 flags;      /* PY_LAYOUT_* */
@@ -45,28 +43,29 @@ struct py_layout {
     __u8 lasti_unit; /* PY_LAYOUT_LASTI: bytes of bytecode to one unit of it */
     __u8 str_shift;  /* where in PyASCIIObject.state the three bits of `kind` are; compact and ascii follow */
     __u8 pad;
-    __u16 interp_head;                 /* in _PyRuntimeState: the newest interpreter */
-    __u16 interp_next, interp_threads; /* PyInterpreterState */
-    __u16 ts_prev, ts_next, ts_interp, ts_thread_id, ts_native_id;      /* PyThreadState */
-    __u16 ts_frame, ts_cframe;                                          /* the same: where frames begin */
-    __u16 cframe_frame, cframe_prev;                                    /* _PyCFrame, CFrame */
-    __u16 frame_base, frame_len;                                        /* the part that is read */
-    __u16 frame_back, frame_code, frame_instr, frame_owner, frame_tlbc; /* owner: is_entry in 3.11 */
-    __u16 code_type, code_firstline, code_filename, code_name, code_qualname,
-        code_linetable; /* PyCodeObject */
-    __u16 code_version; /* from 3.12: a number of its own for each code object, 32 bits */
-    __u16 code_start;   /* co_code_adaptive; to 3.10 the bytecode is a bytes object at co_code, not needed */
-    __u16 code_tlbc;    /* free-threaded 3.14: each thread's copy of the bytecode */
-    __u16 bytes_size, bytes_data;                        /* PyBytesObject */
-    __u16 str_length, str_state, str_ascii, str_compact; /* sizes of the two compact headers */
-    __u16 gil, gil_locked, gil_holder, gil_size;         /* where, and struct _gil_runtime_state */
+    /* _PyRuntimeState: the newest interpreter. PyInterpreterState */
+    __u16 interp_head, interp_next, interp_threads;
+    /* PyThreadState, with where frames begin; _PyCFrame */
+    __u16 ts_prev, ts_next, ts_interp, ts_thread_id, ts_native_id, ts_frame, ts_cframe;
+    __u16 cframe_frame, cframe_prev;
+    /* PyFrameObject or _PyInterpreterFrame: the part that is read, and in it; owner is is_entry in 3.11 */
+    __u16 frame_base, frame_len;
+    __u16 frame_back, frame_code, frame_instr, frame_owner, frame_tlbc;
+    /* PyCodeObject. version: a number of its own, 32 bits (3.12 on) */
+    __u16 code_type, code_firstline, code_filename, code_name, code_qualname, code_linetable, code_version;
+    __u16 code_start; /* co_code_adaptive (3.11 on) */
+    __u16 code_tlbc;  /* each thread's copy of the bytecode (free-threaded 3.14) */
+    /* PyBytesObject; PyASCIIObject, and the sizes of both compact headers */
+    __u16 bytes_size, bytes_data;
+    __u16 str_length, str_state, str_ascii, str_compact;
+    /* Where the GIL is; struct _gil_runtime_state */
+    __u16 gil, gil_locked, gil_holder, gil_size;
 };
 
 /* One process that runs CPython. `layout` is the index in the includer's table of layouts. */
 struct py_proc {
     __u64 runtime;   /* address of _PyRuntime */
-    __u64 code_type; /* address of PyCode_Type, to tell code objects from anything else; 0: unknown, not
-                        checked */
+    __u64 code_type; /* address of PyCode_Type, which tells code objects; 0: unknown, not checked */
     __u32 layout;
     __u32 generation; /* of the memory map: a new one after exec */
 };
@@ -80,10 +79,9 @@ enum {
 struct py_frame {
     __u64 code; /* the code object's address */
     __u64 addr; /* PY_FRAME_ENTRY: an address inside the native frame of the run's eval loop; 0: not known */
-    __u32 name; /* the name's address / 16, low 32 bits */
+    __u32 name; /* py_ident() of the code object */
     __u32 firstline;
-    __s32
-        lasti; /* bytes from the start of the bytecode to the instruction under way; < 0: before the first */
+    __s32 lasti; /* bytes from the bytecode's start to the instruction under way; < 0: before the first */
     __u32 flags; /* PY_FRAME_* */
 };
 

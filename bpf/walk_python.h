@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Walking CPython's frames, 3.8 to 3.14, from BPF, from another process or over a recording. The includer
- * defines first static int walk_read(void *mem, __u64 addr, void *dst, __u32 size);    0, or not 0 when it
- * can't be read and hands `mem` through. A whole walk: if (py_begin(mem, lay, proc, w, fsbase, cache)) while
- * (py_find(mem, lay, proc, w))          at most PY_MAX_SEARCH times
- *             ;
- *     py_found(mem, lay, w, cache);
- *     while (py_step(mem, lay, proc, w, frames))      at most 2 * PY_MAX_DEPTH times
- *         ;
- * Each call does a bounded amount of work, so the loops may be bpf_loop() or tail calls. frames[0..w->n) are
- * the thread's Python frames, innermost first; w->status says how it ended (PY_RUNNING: the includer's loop
- * ended early). Offsets into the scratch chunk are masked: a wrong layout gives wrong frames, never an access
- * outside of it.
+ * defines walk_read(mem, addr, dst, size) first: 0, or not 0 when it can't be read; `mem` is handed through.
+ *
+ * A walk: py_begin(); where that gives 1, py_find() until it gives 0, at most PY_MAX_SEARCH times;
+ * py_found(); then py_step() until it gives 0, at most 2 * PY_MAX_DEPTH times. Each call does a bounded
+ * amount of work, so the loops may be bpf_loop() or tail calls.
+ *
+ * Then frames[0..w->n) are the thread's Python frames, innermost first, and w->status says how it ended
+ * (PY_RUNNING: the includer's loop ended early). Offsets into the scratch chunk are masked: a wrong layout
+ * gives wrong frames, never an access outside of it.
  */
 #ifndef WPROF_BPF_WALK_PYTHON_H
 #define WPROF_BPF_WALK_PYTHON_H

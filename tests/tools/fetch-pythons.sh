@@ -38,8 +38,7 @@ bring() { # VERSION SUITE PACKAGES...
     (cd "$into" && run_apt download $list)
     for deb in "$into"/*.deb; do dpkg -x "$deb" "$into/root"; done
     rm -f "$into"/*.deb
-    loader=$(ls "$into"/root/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 \
-        "$into"/root/lib/x86_64-linux-gnu/ld-2.*.so 2>/dev/null | head -n 1)
+    loader=$(find "$into/root" \( -name 'ld-linux-x86-64.so.2' -o -name 'ld-2.*.so' \) -type f | head -n 1)
     cp "$into/root/usr/bin/python$version" "$into/root/usr/bin/py"
     patchelf --set-interpreter "$loader" --force-rpath \
         --set-rpath "$into/root/usr/lib/x86_64-linux-gnu:$into/root/lib/x86_64-linux-gnu" "$into/root/usr/bin/py"
