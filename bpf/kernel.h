@@ -44,7 +44,11 @@ enum {
 
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
 
-enum { PF_KTHREAD = 0x00200000 };
+enum {
+    PF_IO_WORKER = 0x00000010,   /* io_uring's and */
+    PF_USER_WORKER = 0x00004000, /* vhost's threads: a process's own, but never in user mode */
+    PF_KTHREAD = 0x00200000,
+};
 
 /* Task states (include/linux/sched.h); a state of 0 is runnable. */
 enum {
@@ -134,7 +138,6 @@ struct task_struct___old {
 struct task_struct___state {
     long state;
 };
-
 
 struct linux_binprm;
 struct seq_file;

@@ -45,7 +45,7 @@ struct collector {
     struct wait_kernel kernel;
     struct wait_namer namer;
     struct buf scratch;
-    uint32_t markers[MARKERS]; /* stacks of one frame; 0: not needed so far */
+    uint32_t markers[MARKERS];  /* stacks of one frame; 0: not needed so far */
     uint64_t over_budget, lost; /* spans without a stack */
     int running;
     char detail[200];
@@ -54,8 +54,8 @@ struct collector {
 static uint32_t marker(struct collector *c, enum marker m)
 {
     if (!c->markers[m])
-        c->markers[m] = stacks_push(&c->ctx->store->stacks, 0,
-                                    intern_marker(&c->trace->taker.intern, marker_texts[m]));
+        c->markers[m] =
+            stacks_push(&c->ctx->store->stacks, 0, intern_marker(&c->trace->taker.intern, marker_texts[m]));
     return c->markers[m];
 }
 
@@ -88,8 +88,8 @@ static uint32_t kernel_stack(struct collector *c, struct process *p, const uint6
     intern_begin(in);
     for (uint32_t i = 0; i < n; i++)
         *intern_push(in) = (struct raw_frame){.kind = FRAME_KERNEL, .addr = frames[i]};
-    *intern_push(in) = (struct raw_frame){.kind = FRAME_MARKER,
-                                          .frame = intern_marker(in, marker_texts[MARKER_BUDGET])};
+    *intern_push(in) =
+        (struct raw_frame){.kind = FRAME_MARKER, .frame = intern_marker(in, marker_texts[MARKER_BUDGET])};
     return intern_end(in, p);
 }
 
@@ -126,9 +126,8 @@ static void on_waker(void *arg, const void *record, size_t n)
 static uint32_t span_stack(struct collector *c, const struct wire_span *s, struct process *p,
                            const struct offcpu_pending *pending, uint16_t *flags)
 {
-    const struct wire_sample *at = pending && pending->blocked.len
-                                       ? (const struct wire_sample *)pending->blocked.data
-                                       : NULL;
+    const struct wire_sample *at =
+        pending && pending->blocked.len ? (const struct wire_sample *)pending->blocked.data : NULL;
 
     *flags = 0;
     switch (s->stack) {

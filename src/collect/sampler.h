@@ -7,18 +7,22 @@
 #include "base/vec.h"
 #include "platform/pfm.h"
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct sampler {
     struct pfm_event event;
     char why[200];   /* why it isn't a counter of the CPU; "" */
-    VEC(int) fds;    /* disabled, one per CPU that is online */
+    VEC(int) fds;    /* disabled, one per CPU that is online and that the targets may use */
     uint64_t period; /* ns, of a clock; 0: the kernel adjusts it to the frequency */
     uint64_t frequency;
 };
 
-/* event NULL: cycles where they can be counted, else cpu-clock. */
-int sampler_open(struct sampler *s, const char *event, uint64_t frequency, struct err *e);
+/* event NULL: cycles where they can be counted, else cpu-clock. targets: the CPUs outside of their cpusets
+ * are left alone; n 0: every CPU. */
+int sampler_open(struct sampler *s, const char *event, uint64_t frequency, const pid_t *targets, size_t n,
+                 struct err *e);
 void sampler_close(struct sampler *s);
 
 /* Samples that run_ns on CPUs should give; 0: that can't be said of this event. */

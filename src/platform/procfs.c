@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/procfs.h"
 
+#include "base/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -98,6 +100,28 @@ int procfs_open_mapped(pid_t pid, const struct procfs_map *m)
         fd = try_open(path, m);
     }
     return fd;
+}
+
+int procfs_cpuset(pid_t pid, struct buf *out)
+{
+    /* Versions 1 and 2 of cgroups. */
+    static const char *const files[] = {"/sys/fs/cgroup/cpuset%s/cpuset.effective_cpus",
+                                        "/sys/fs/cgroup%s/cpuset.cpus.effective"};
+    struct buf path = {0}, name = {0};
+    int rc = -1;
+
+    buf_addf(&name, "/proc/%d/cpuset", (int)pid);
+    if (!io_read_file(AT_FDCWD, buf_str(&name), &path, NULL) && path.len) {
+        path.data[strcspn(path.data, "\n")] = '\0';
+        for (size_t i = 0; rc < 0 && i < sizeof(files) / sizeof(files[0]); i++) {
+            buf_clear(&name);
+            buf_addf(&name, files[i], strcmp(path.data, "/") ? path.data : "");
+            rc = io_read_file(AT_FDCWD, buf_str(&name), out, NULL);
+        }
+    }
+    buf_release(&name);
+    buf_release(&path);
+    return rc;
 }
 
 ssize_t procfs_read_memory(pid_t pid, uint64_t addr, void *dst, size_t n)

@@ -3,6 +3,7 @@
 #ifndef WPROF_PLATFORM_PROCFS_H
 #define WPROF_PLATFORM_PROCFS_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stddef.h>
@@ -30,6 +31,10 @@ int procfs_parse_map(char *line, struct procfs_map *m, int *exec);
  * had.
  */
 int procfs_open_mapped(pid_t pid, const struct procfs_map *m);
+
+/* The CPUs that the process's cpuset lets it run on, as the text of a list ("0-3,8"); appended. -1: not
+ * known, then it is all of them. */
+int procfs_cpuset(pid_t pid, struct buf *out);
 
 /* Memory of a live process: how many bytes were read, from the beginning; -1 where it can't be read at all.
  */

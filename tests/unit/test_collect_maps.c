@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -322,6 +323,20 @@ static void test_cpus(void **state)
     vec_release(&l.list);
 }
 
+static void test_cpuset(void **state)
+{
+    struct cpu_list l = {0};
+    struct buf b = {0};
+
+    if (procfs_cpuset(getpid(), &b) == 0) { /* where cgroups are mounted in the usual place */
+        assert_int_equal(perf_parse_cpus(buf_str(&b), &l), 0);
+        assert_true(l.list.n > 0);
+    }
+    assert_int_equal(procfs_cpuset(-1, &b), -1);
+    buf_release(&b);
+    vec_release(&l.list);
+}
+
 static void test_primes(void **state)
 {
     assert_int_equal(perf_next_prime(0), 2);
@@ -342,7 +357,8 @@ int main(void)
         cmocka_unit_test(test_known_again),   cmocka_unit_test(test_fork_and_exec),
         cmocka_unit_test(test_slices),        cmocka_unit_test(test_mmap2),
         cmocka_unit_test(test_other_records), cmocka_unit_test(test_maps_lines),
-        cmocka_unit_test(test_cpus),          cmocka_unit_test(test_primes),
+        cmocka_unit_test(test_cpus),          cmocka_unit_test(test_cpuset),
+        cmocka_unit_test(test_primes),
     };
 
     return cmocka_run_group_tests_name("collect: mappings", tests, NULL, NULL);
