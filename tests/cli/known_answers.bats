@@ -47,7 +47,7 @@ whole() {
     for v in recurse recurse-fp; do
         record $v 300 1
         whole
-        deep=$(folded s | grep -o 'recurse;' | wc -l)
+        deep=$(folded s | grep 'bottom' | grep -o 'recurse;' | wc -l)
         lines=$(folded s | grep -c 'bottom')
         holds "$deep / $lines == 301" # and the process's own name
         record $v 2000 1
