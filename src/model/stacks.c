@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 
-enum { LIST_MAX = 12 }; /* children before a stack's are hashed */
+enum { LIST_MAX = 4 }; /* children before a stack's are hashed */
 
 #define WIDE 0x80000000u
 

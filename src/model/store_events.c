@@ -23,38 +23,6 @@ static struct columns columns_new(size_t n)
                             a + 6 * n, a + 7 * n, a + 8 * n, a + 9 * n, a + 10 * n, a + 11 * n};
 }
 
-static int by_run(const void *pa, const void *pb)
-{
-    const struct event *a = pa, *b = pb;
-
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->task != b->task)
-        return a->task < b->task ? -1 : 1;
-    if (a->ts != b->ts)
-        return a->ts < b->ts ? -1 : 1;
-    return a->stack < b->stack ? -1 : a->stack > b->stack;
-}
-
-static int by_time(const void *pa, const void *pb)
-{
-    const struct event *a = pa, *b = pb;
-
-    return a->ts < b->ts ? -1 : a->ts > b->ts ? 1 : by_run(pa, pb);
-}
-
-void store_events_sort(struct event *ev, size_t n, int time)
-{
-    int (*order)(const void *, const void *) = time ? by_time : by_run;
-
-    for (size_t i = 1; i < n; i++) {
-        if (time ? ev[i - 1].ts <= ev[i].ts : by_run(&ev[i - 1], &ev[i]) <= 0)
-            continue;
-        qsort(ev, n, sizeof(*ev), order);
-        return;
-    }
-}
-
 static int u64_cmp(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

@@ -356,6 +356,36 @@ static void spell(const struct store *s, const struct event *ev, struct buf *out
     buf_addch(out, '\n');
 }
 
+static void events_are_sorted(void **state)
+{
+    enum { N = 5000 };
+    struct event *ev = mem_calloc(N, sizeof(*ev));
+    uint64_t x = 12345;
+
+    for (int by_time = 0; by_time < 2; by_time++) {
+        for (size_t i = 0; i < N; i++) {
+            x = hash_u64(x);
+            ev[i] = (struct event){
+                .ts = i % 5 ? x >> 20 : x % 100, .task = x % 7, .kind = (uint16_t)(x % 3), .value = i};
+        }
+        store_events_sort(ev, N, by_time);
+        for (size_t i = 1; i < N; i++) {
+            const struct event *a = &ev[i - 1], *b = &ev[i];
+
+            if (!by_time && a->kind != b->kind) {
+                assert_true(a->kind < b->kind);
+            } else if (!by_time && a->task != b->task) {
+                assert_true(a->task < b->task);
+            } else {
+                assert_true(a->ts < b->ts || (a->ts == b->ts && a->value < b->value));
+            }
+        }
+    }
+    store_events_sort(ev, 0, 1);
+    store_events_sort(ev, 1, 1);
+    free(ev);
+}
+
 static void compaction_keeps_everything(void **state)
 {
     struct store s = {0}, c = {0};
@@ -384,10 +414,10 @@ static void compaction_keeps_everything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_out_as_it_went_in),     cmocka_unit_test(cut_anywhere_is_a_prefix),
-        cmocka_unit_test(flipped_bits_are_noticed),    cmocka_unit_test(newer_and_foreign),
-        cmocka_unit_test(nonsense_ends_the_log),       cmocka_unit_test(columns_in_every_coding),
-        cmocka_unit_test(compaction_keeps_everything),
+        cmocka_unit_test(comes_out_as_it_went_in),  cmocka_unit_test(cut_anywhere_is_a_prefix),
+        cmocka_unit_test(flipped_bits_are_noticed), cmocka_unit_test(newer_and_foreign),
+        cmocka_unit_test(nonsense_ends_the_log),    cmocka_unit_test(columns_in_every_coding),
+        cmocka_unit_test(events_are_sorted),        cmocka_unit_test(compaction_keeps_everything),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
