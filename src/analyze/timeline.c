@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/timeline.h"
+
+#include "analyze/timeline_job.h"
+
+#include <string.h>
+
+/* ---- processes and threads ---- */
+
+static uint32_t leader_of(const struct timeline_job *j, uint32_t task)
+{
+    const struct tasks *tasks = &j->s->store.tasks;
+    uint32_t leader = task ? tasks->list.a[task - 1].leader : 0;
+
+    return leader && leader <= tasks->list.n ? leader : task;
+}
+
+static uint32_t add_name(struct timeline_job *j, const struct task *task)
+{
+    const char *comm = strtab_get(&j->s->store.strings, task->comm);
+
+    return strtab_add(&j->t->stacks.strings, *comm ? comm : "?");
+}
+
+uint32_t job_process(struct timeline_job *j, uint32_t task)
+{
+    uint32_t leader = leader_of(j, task);
+    const struct task *t;
+
+    if (!leader)
+        return 0;
+    if (j->process_of[leader])
+        return j->process_of[leader];
+    t = &j->s->store.tasks.list.a[leader - 1];
+    j->process_of[leader] = (uint32_t)j->t->processes.n;
+    *vec_push(&j->t->processes) = (struct timeline_process){t->ns_pid ? t->ns_pid : t->pid, add_name(j, t)};
+    return j->process_of[leader];
+}
+
+uint32_t job_task(struct timeline_job *j, uint32_t task)
+{
+    const struct task *t;
+
+    if (!task || task > j->s->store.tasks.list.n)
+        return 0;
+    if (j->task_of[task])
+        return j->task_of[task];
+    t = &j->s->store.tasks.list.a[task - 1];
+    *vec_push(&j->t->tasks) = (struct timeline_task){.pid = t->ns_pid ? t->ns_pid : t->pid,
+                                                     .tid = t->ns_tid ? t->ns_tid : t->tid,
+                                                     .name = add_name(j, t),
+                                                     .process = job_process(j, task)};
+    j->task_of[task] = (uint32_t)j->t->tasks.n;
+    return j->task_of[task];
+}
+
+/* ---- events by task ---- */
+
+static uint32_t task_of_event(const struct timeline_job *j, const struct event *ev)
+{
+    return ev->task <= j->s->store.tasks.list.n ? ev->task : 0;
+}
+
+struct timed {
+    uint64_t ts;
+    uint32_t event;
+};
+
+static int by_time(const void *pa, const void *pb)
+{
+    const struct timed *a = pa, *b = pb;
+
+    if (a->ts != b->ts)
+        return a->ts < b->ts ? -1 : 1;
+    return a->event < b->event ? -1 : a->event > b->event;
+}
+
+/* Most come in order already: collectors drain in turns. */
+static void sort_by_time(const struct timeline_job *j, uint32_t *events, size_t n)
+{
+    struct timed *list;
+    size_t i = 1;
+
+    while (i < n && job_event(j, events[i - 1])->ts <= job_event(j, events[i])->ts)
+        i++;
+    if (i >= n)
+        return;
+    list = mem_alloc(n * sizeof(*list));
+    for (i = 0; i < n; i++)
+        list[i] = (struct timed){job_event(j, events[i])->ts, events[i]};
+    qsort(list, n, sizeof(*list), by_time);
+    for (i = 0; i < n; i++)
+        events[i] = list[i].event;
+    free(list);
+}
+
+static void sort_events(struct timeline_job *j)
+{
+    const struct store *s = &j->s->store;
+    size_t ntasks = s->tasks.list.n, *next;
+
+    j->first = mem_calloc(ntasks + 2, sizeof(*j->first));
+    j->events = mem_alloc(s->events.n * sizeof(*j->events));
+    for (size_t i = 0; i < s->events.n; i++)
+        j->first[task_of_event(j, &s->events.a[i]) + 1]++;
+    for (size_t i = 0; i <= ntasks; i++)
+        j->first[i + 1] += j->first[i];
+    next = mem_dup(j->first, (ntasks + 1) * sizeof(*next));
+    for (size_t i = 0; i < s->events.n; i++)
+        j->events[next[task_of_event(j, &s->events.a[i])]++] = (uint32_t)i;
+    free(next);
+    for (size_t i = 0; i <= ntasks; i++)
+        sort_by_time(j, j->events + j->first[i], j->first[i + 1] - j->first[i]);
+}
+
+static void look_around(struct timeline_job *j)
+{
+    const struct meta *m = &j->s->meta;
+    const struct store *s = &j->s->store;
+
+    j->t->end = m->end_mono > m->start_mono ? m->end_mono - m->start_mono : 0;
+    j->t->lost_spans = store_counter(s, "offcpu.lost", 0);
+    for (size_t i = 0; i < s->events.n; i++) {
+        const struct event *ev = &s->events.a[i];
+        uint64_t end = job_time(j, ev->flags & EVENT_SHORT ? ev->ts : ev->ts + ev->dur);
+
+        j->t->end = end > j->t->end ? end : j->t->end;
+        j->t->states |= ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ;
+    }
+}
+
+/* ---- which lanes there are ---- */
+
+static struct lane_plan *plan_lane(struct timeline_job *j, uint32_t task, enum timeline_lane_kind kind)
+{
+    struct lane_plan *plan = vec_push(&j->plans);
+
+    *plan = (struct lane_plan){.lane = {.kind = (uint8_t)kind, .depth = 1}, .task = task};
+    plan->events = j->events + j->first[task];
+    plan->nevents = j->first[task + 1] - j->first[task];
+    plan->order = (uint32_t)j->plans.n;
+    return plan;
+}
+
+static void plan_metric(struct timeline_job *j, uint32_t task, size_t since, uint32_t metric)
+{
+    for (size_t i = since; i < j->plans.n; i++)
+        if (j->plans.a[i].lane.kind == TIMELINE_METRIC && j->plans.a[i].metric == metric)
+            return;
+    plan_lane(j, task, TIMELINE_METRIC)->metric = metric;
+}
+
+static void plan_task(struct timeline_job *j, uint32_t task)
+{
+    size_t since = j->plans.n, acts = 0, marks = 0;
+
+    for (size_t i = j->first[task]; i < j->first[task + 1]; i++) {
+        const struct event *ev = job_event(j, j->events[i]);
+
+        if (ev->kind == EVENT_METRIC)
+            plan_metric(j, task, since, ev->metric);
+        marks += ev->kind == EVENT_MARKER;
+        acts += ev->kind == EVENT_SAMPLE || ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ ||
+                ev->kind == EVENT_GIL;
+    }
+    if (marks)
+        plan_lane(j, task, TIMELINE_MARKS);
+    if (task && acts)
+        plan_lane(j, task, TIMELINE_THREAD)->weight = acts;
+}
+
+static int by_weight(const void *pa, const void *pb)
+{
+    const struct lane_plan *a = pa, *b = pb;
+    int thread_a = a->lane.kind == TIMELINE_THREAD, thread_b = b->lane.kind == TIMELINE_THREAD;
+
+    if (thread_a != thread_b)
+        return thread_a - thread_b;
+    if (a->weight != b->weight)
+        return a->weight > b->weight ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int by_order(const void *pa, const void *pb)
+{
+    const struct lane_plan *a = pa, *b = pb;
+
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* The threads with the most to show. */
+static void choose(struct timeline_job *j)
+{
+    size_t threads = 0, left;
+
+    for (size_t i = 0; i < j->plans.n; i++)
+        threads += j->plans.a[i].lane.kind == TIMELINE_THREAD;
+    if (!j->o->max_lanes || threads <= j->o->max_lanes)
+        return;
+    qsort(j->plans.a, j->plans.n, sizeof(*j->plans.a), by_weight);
+    left = threads - j->o->max_lanes;
+    j->plans.n -= left;
+    j->t->left_lanes = left;
+    qsort(j->plans.a, j->plans.n, sizeof(*j->plans.a), by_order);
+}
+
+static const uint8_t kind_order[] = {[TIMELINE_MARKS] = 0, [TIMELINE_THREAD] = 1, [TIMELINE_METRIC] = 2};
+
+static int by_place(const void *pa, const void *pb)
+{
+    const struct lane_plan *a = pa, *b = pb;
+
+    if (a->lane.process != b->lane.process)
+        return a->lane.process < b->lane.process ? -1 : 1;
+    if (a->lane.kind != b->lane.kind)
+        return kind_order[a->lane.kind] - kind_order[b->lane.kind];
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static void place(struct timeline_job *j)
+{
+    for (size_t i = 0; i < j->plans.n; i++) {
+        struct lane_plan *plan = &j->plans.a[i];
+
+        plan->lane.process = job_process(j, plan->task);
+    }
+    if (j->plans.n)
+        qsort(j->plans.a, j->plans.n, sizeof(*j->plans.a), by_place);
+    for (size_t i = 0; i < j->plans.n; i++) {
+        struct lane_plan *plan = &j->plans.a[i];
+        uint32_t task = plan->task ? job_task(j, plan->task) : 0;
+
+        if (plan->lane.kind == TIMELINE_THREAD) {
+            plan->lane.task = task;
+            plan->lane.name = j->t->tasks.a[task - 1].name;
+            j->t->tasks.a[task - 1].lane = (uint32_t)i + 1;
+        } else if (task && leader_of(j, plan->task) != plan->task) {
+            plan->lane.task = task;
+        }
+    }
+}
+
+static void fill(struct timeline_job *j)
+{
+    for (size_t i = 0; i < j->plans.n; i++) {
+        struct lane_plan *plan = &j->plans.a[i];
+
+        if (plan->lane.kind == TIMELINE_THREAD)
+            timeline_thread(j, plan);
+        else if (plan->lane.kind == TIMELINE_MARKS)
+            timeline_marks(j, plan);
+    }
+    timeline_thin(j);
+    for (size_t i = 0; i < j->plans.n; i++)
+        *vec_push(&j->t->lanes) = j->plans.a[i].lane;
+}
+
+int timeline_has(const struct session *s)
+{
+    for (size_t i = 0; i < s->store.events.n; i++)
+        if (s->store.events.a[i].ts)
+            return 1;
+    return 0;
+}
+
+void timeline_build(struct timeline *t, const struct session *s, const struct timeline_opts *o)
+{
+    struct timeline_job j = {.t = t, .s = s, .o = o, .start = s->meta.start_mono};
+    size_t ntasks = s->store.tasks.list.n;
+
+    *t = (struct timeline){0};
+    if (!timeline_has(s))
+        return;
+    j.task_of = mem_calloc(ntasks + 1, sizeof(*j.task_of));
+    j.process_of = mem_calloc(ntasks + 1, sizeof(*j.process_of));
+    timeline_stacks_init(&j.stacks, t, &s->store, o);
+    *vec_push(&t->processes) = (struct timeline_process){.name = strtab_add(&t->stacks.strings, "machine")};
+    look_around(&j);
+    sort_events(&j);
+    for (uint32_t id = 0; id <= ntasks; id++)
+        plan_task(&j, id);
+    choose(&j);
+    place(&j);
+    fill(&j);
+    timeline_stacks_release(&j.stacks);
+    free(j.events);
+    free(j.first);
+    free(j.task_of);
+    free(j.process_of);
+    vec_release(&j.plans);
+    vec_release(&j.raws);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the timeline's builders share, inside of timeline*.c. */
+#ifndef WPROF_ANALYZE_TIMELINE_JOB_H
+#define WPROF_ANALYZE_TIMELINE_JOB_H
+
+#include "analyze/fold_frames.h"
+#include "analyze/timeline.h"
+
+/* A span before it is thinned out and its stack is taken over. */
+struct raw_span {
+    uint64_t start, end;
+    uint32_t event; /* index + 1; 0: of none, the thread was running */
+    uint8_t state, flags, depth;
+};
+
+typedef VEC(struct raw_span) raw_spans;
+
+/* From a store's stacks to the timeline's, as they are asked for. */
+struct timeline_stacks {
+    struct timeline *t;
+    const struct store *s;
+    struct fold_frames frames;
+    struct fold_opts fold;
+    struct index children;
+    uint32_t *node_of;     /* by stack id; 0: not made */
+    VEC(uint32_t) pending; /* stacks on the way to one that is there */
+    size_t max_nodes;
+};
+
+void timeline_stacks_init(struct timeline_stacks *x, struct timeline *t, const struct store *s,
+                          const struct timeline_opts *o);
+void timeline_stacks_release(struct timeline_stacks *x);
+/* The node; 0 for none, and where there is no room for more: counted in the timeline. */
+uint32_t timeline_stacks_take(struct timeline_stacks *x, uint32_t stack);
+
+/* A lane to be, with the events that are its own. */
+struct lane_plan {
+    struct timeline_lane lane;
+    uint32_t task;          /* id; 0: the machine's */
+    uint32_t order;         /* place among its kind: order of appearance */
+    const uint32_t *events; /* of the task, by time */
+    size_t nevents, weight; /* how many there are, how many count */
+    uint32_t metric;        /* string id of the store */
+    size_t raw, nraw;       /* of the job's raw spans */
+};
+
+struct timeline_job {
+    struct timeline *t;
+    const struct session *s;
+    const struct timeline_opts *o;
+    uint64_t start;       /* CLOCK_MONOTONIC */
+    uint32_t *events;     /* indices, task by task and by time */
+    size_t *first;        /* task id -> its first of `events`; one more at the end */
+    uint32_t *task_of;    /* task id -> index into t->tasks + 1 */
+    uint32_t *process_of; /* leader's task id -> index into t->processes */
+    VEC(struct lane_plan) plans;
+    raw_spans raws;
+    struct timeline_stacks stacks;
+};
+
+static inline const struct event *job_event(const struct timeline_job *j, uint32_t index)
+{
+    return &j->s->store.events.a[index];
+}
+
+/* ns since the session's start; 0 for what began before it. */
+static inline uint64_t job_time(const struct timeline_job *j, uint64_t mono)
+{
+    return mono > j->start ? mono - j->start : 0;
+}
+
+uint32_t job_process(struct timeline_job *j, uint32_t task); /* index; makes it */
+uint32_t job_task(struct timeline_job *j, uint32_t task);    /* index + 1; makes it; 0 for 0 */
+
+/* Appends the plan's raw spans: what a thread did, or the marks of a process; fills in the lane's figures. */
+void timeline_thread(struct timeline_job *j, struct lane_plan *plan);
+void timeline_marks(struct timeline_job *j, struct lane_plan *plan);
+
+/* From raw spans and events to the timeline's spans, ticks and points, in the order of the plans; thinned out
+ * as the options say. */
+void timeline_thin(struct timeline_job *j);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is too short to be seen is merged with its neighbours, as much as it takes to keep the size bounded.
+ */
+#include "analyze/timeline_job.h"
+
+#define FIRST_NS 1000 /* the finest resolution that is tried */
+
+/* How many spans from `i` on become one. A merged span is at most `resolution` long. */
+static size_t run_length(const struct raw_span *a, size_t n, size_t i, uint64_t resolution)
+{
+    size_t k = i;
+
+    while (k < n && a[k].depth == a[i].depth && a[k].end - a[k].start < resolution &&
+           a[k].end - a[i].start <= resolution)
+        k++;
+    return k - i > 1 ? k - i : 1;
+}
+
+static size_t count_spans(const struct timeline_job *j, uint64_t resolution)
+{
+    size_t count = 0;
+
+    for (size_t p = 0; p < j->plans.n; p++) {
+        const struct lane_plan *plan = &j->plans.a[p];
+
+        for (size_t i = 0; i < plan->nraw; count++)
+            i += run_length(j->raws.a + plan->raw, plan->nraw, i, resolution);
+    }
+    return count;
+}
+
+static uint64_t span_resolution(const struct timeline_job *j)
+{
+    uint64_t ns = FIRST_NS;
+
+    if (!j->o->max_spans || j->raws.n <= j->o->max_spans)
+        return 0;
+    while (ns < j->t->end && count_spans(j, ns) > j->o->max_spans)
+        ns += ns / 2;
+    return ns;
+}
+
+static uint32_t mark_name(const struct timeline_job *j, const struct event *ev)
+{
+    const struct store *s = &j->s->store;
+    const struct stack_node *node = stacks_get(&s->stacks, ev->stack);
+    const struct frame *frame = node ? frames_get(&s->frames, node->frame) : NULL;
+
+    return ev->metric ? ev->metric : frame ? frame->func : 0;
+}
+
+static uint32_t take_string(struct timeline_job *j, uint32_t id)
+{
+    return id ? strtab_add(&j->t->stacks.strings, strtab_get(&j->s->store.strings, id)) : 0;
+}
+
+static void fill_from_event(struct timeline_job *j, struct timeline_span *span, uint32_t index)
+{
+    const struct event *ev = job_event(j, index);
+    const struct wait *w = NULL;
+
+    span->stack = timeline_stacks_take(&j->stacks, ev->stack);
+    if (ev->kind == EVENT_MARKER)
+        span->name = take_string(j, mark_name(j, ev));
+    if (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_GIL)
+        w = waits_get(&j->s->store.waits, ev->attr);
+    if (!w)
+        return;
+    span->name = take_string(j, w->what);
+    span->waker = job_task(j, w->waker_task);
+    span->waker_stack = timeline_stacks_take(&j->stacks, w->waker_stack);
+}
+
+static void put_single(struct timeline_job *j, const struct raw_span *r)
+{
+    struct timeline_span span = {
+        .start = r->start, .end = r->end, .state = r->state, .flags = r->flags, .depth = r->depth};
+
+    if (r->event)
+        fill_from_event(j, &span, r->event - 1);
+    *vec_push(&j->t->spans) = span;
+}
+
+/* The merged span has the state that took the most time, and the stack of the longest of them. */
+static void put_merged(struct timeline_job *j, const struct raw_span *a, size_t n)
+{
+    struct timeline_span span = {
+        .start = a[0].start, .end = a[n - 1].end, .depth = a[0].depth, .merged = (uint32_t)n};
+    uint64_t ns[TIMELINE_STATES] = {0}, of_class[TIMELINE_CLASSES] = {0}, all = 0;
+    size_t longest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t dur = a[i].end - a[i].start;
+
+        ns[a[i].state] += dur;
+        of_class[timeline_class(a[i].state)] += dur;
+        all += dur;
+        if (dur > a[longest].end - a[longest].start)
+            longest = i;
+    }
+    for (unsigned s = 0; s < TIMELINE_STATES; s++)
+        if (ns[s] > ns[span.state])
+            span.state = (uint8_t)s;
+    for (unsigned c = 0; all && c < TIMELINE_CLASSES; c++)
+        span.share[c] = (uint8_t)(of_class[c] * 255 / all);
+    if (a[longest].event)
+        span.stack = timeline_stacks_take(&j->stacks, job_event(j, a[longest].event - 1)->stack);
+    j->t->merged_spans += n;
+    *vec_push(&j->t->spans) = span;
+}
+
+static void put_spans(struct timeline_job *j, struct lane_plan *plan, uint64_t resolution)
+{
+    const struct raw_span *a = j->raws.a + plan->raw;
+
+    plan->lane.first = (uint32_t)j->t->spans.n;
+    for (size_t i = 0; i < plan->nraw;) {
+        size_t n = run_length(a, plan->nraw, i, resolution);
+
+        if (n > 1)
+            put_merged(j, a + i, n);
+        else
+            put_single(j, &a[i]);
+        i += n;
+    }
+    plan->lane.n = (uint32_t)j->t->spans.n - plan->lane.first;
+}
+
+/* ---- ticks ---- */
+
+static int is_sample(const struct timeline_job *j, uint32_t index)
+{
+    return job_event(j, index)->kind == EVENT_SAMPLE;
+}
+
+static size_t count_ticks(const struct timeline_job *j, uint64_t bin)
+{
+    size_t count = 0;
+
+    for (size_t p = 0; p < j->plans.n; p++) {
+        const struct lane_plan *plan = &j->plans.a[p];
+        uint64_t last = UINT64_MAX;
+
+        for (size_t i = 0; plan->lane.kind == TIMELINE_THREAD && i < plan->nevents; i++) {
+            uint64_t at = job_time(j, job_event(j, plan->events[i])->ts) / bin;
+
+            if (!is_sample(j, plan->events[i]))
+                continue;
+            count += at != last;
+            last = at;
+        }
+    }
+    return count;
+}
+
+static uint64_t tick_bin(const struct timeline_job *j)
+{
+    uint64_t bin = 1;
+
+    if (!j->o->max_ticks || count_ticks(j, 1) <= j->o->max_ticks)
+        return 0;
+    for (bin = FIRST_NS; bin < j->t->end && count_ticks(j, bin) > j->o->max_ticks;)
+        bin += bin / 2;
+    return bin;
+}
+
+static void put_ticks(struct timeline_job *j, struct lane_plan *plan, uint64_t bin)
+{
+    uint64_t last = UINT64_MAX;
+
+    plan->lane.tick = (uint32_t)j->t->ticks.n;
+    for (size_t i = 0; i < plan->nevents; i++) {
+        const struct event *ev = job_event(j, plan->events[i]);
+        uint64_t ts = job_time(j, ev->ts);
+
+        if (ev->kind != EVENT_SAMPLE)
+            continue;
+        if (bin && ts / bin == last) {
+            j->t->ticks.a[j->t->ticks.n - 1].n += (uint32_t)ev->value;
+            j->t->merged_ticks++;
+            continue;
+        }
+        last = bin ? ts / bin : UINT64_MAX;
+        *vec_push(&j->t->ticks) =
+            (struct timeline_tick){ts, timeline_stacks_take(&j->stacks, ev->stack), (uint32_t)ev->value};
+    }
+    plan->lane.nticks = (uint32_t)j->t->ticks.n - plan->lane.tick;
+}
+
+/* ---- points ---- */
+
+static int is_point(const struct timeline_job *j, const struct lane_plan *plan, uint32_t index)
+{
+    const struct event *ev = job_event(j, index);
+
+    return ev->kind == EVENT_METRIC && ev->metric == plan->metric;
+}
+
+static uint64_t point_bin(const struct timeline_job *j)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < j->s->store.events.n; i++)
+        n += j->s->store.events.a[i].kind == EVENT_METRIC;
+    if (!j->o->max_points || n <= j->o->max_points)
+        return 0;
+    return j->t->end / (j->o->max_points / (j->plans.n ? j->plans.n : 1) + 1) + 1;
+}
+
+/* Of several in one bin the highest stays. */
+static void put_points(struct timeline_job *j, struct lane_plan *plan, uint64_t bin)
+{
+    uint64_t last = UINT64_MAX;
+
+    plan->lane.first = (uint32_t)j->t->points.n;
+    for (size_t i = 0; i < plan->nevents; i++) {
+        const struct event *ev = job_event(j, plan->events[i]);
+        uint64_t ts = job_time(j, ev->ts);
+
+        if (!is_point(j, plan, plan->events[i]))
+            continue;
+        if (bin && ts / bin == last) {
+            struct timeline_point *before = &j->t->points.a[j->t->points.n - 1];
+
+            before->value = ev->value > before->value ? ev->value : before->value;
+            continue;
+        }
+        last = bin ? ts / bin : UINT64_MAX;
+        *vec_push(&j->t->points) = (struct timeline_point){ts, ev->value};
+    }
+    plan->lane.n = (uint32_t)j->t->points.n - plan->lane.first;
+    plan->lane.name = take_string(j, plan->metric);
+    plan->lane.to = j->t->end;
+}
+
+void timeline_thin(struct timeline_job *j)
+{
+    uint64_t ticks = tick_bin(j), points = point_bin(j);
+
+    j->t->resolution = span_resolution(j);
+    for (size_t p = 0; p < j->plans.n; p++) {
+        struct lane_plan *plan = &j->plans.a[p];
+
+        if (plan->lane.kind == TIMELINE_METRIC)
+            put_points(j, plan, points);
+        else
+            put_spans(j, plan, j->t->resolution);
+        if (plan->lane.kind == TIMELINE_THREAD)
+            put_ticks(j, plan, ticks);
+    }
+}

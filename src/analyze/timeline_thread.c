@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one thread did: waits and delays as they were recorded, and running in between; marks. */
+#include "analyze/timeline_job.h"
+
+static uint8_t state_of(const struct timeline_job *j, const struct event *ev)
+{
+    const struct wait *w;
+
+    if (ev->kind == EVENT_RUNQ)
+        return ev->flags & EVENT_PREEMPTED ? TIMELINE_PREEMPTED : TIMELINE_RUNNABLE;
+    if (ev->kind == EVENT_GIL)
+        return TIMELINE_WAITING + WAIT_GIL;
+    w = waits_get(&j->s->store.waits, ev->attr);
+    return (uint8_t)(TIMELINE_WAITING + (w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN));
+}
+
+static uint8_t flags_of(const struct timeline_job *j, const struct event *ev)
+{
+    const struct wait *w = ev->kind == EVENT_OFFCPU ? waits_get(&j->s->store.waits, ev->attr) : NULL;
+
+    return (uint8_t)((ev->flags & EVENT_OPEN ? TIMELINE_OPEN : 0) | (w && w->irq ? TIMELINE_IRQ : 0));
+}
+
+static struct raw_span raw_of(const struct timeline_job *j, uint32_t index)
+{
+    const struct event *ev = job_event(j, index);
+
+    return (struct raw_span){.start = job_time(j, ev->ts),
+                             .end = job_time(j, ev->ts + ev->dur),
+                             .event = index + 1,
+                             .state = state_of(j, ev),
+                             .flags = flags_of(j, ev)};
+}
+
+static void sum_short(struct timeline_lane *lane, const struct event *ev)
+{
+    lane->short_n += ev->value;
+    if (ev->kind == EVENT_RUNQ)
+        lane->short_queued_ns += ev->dur;
+    else
+        lane->short_wait_ns += ev->dur;
+}
+
+/* What the scheduler did to the thread, in `depth` 0, or its waits for the GIL in 1. They do not overlap:
+ * what does, by rounding or because records were lost, is cut. Gives the end of the last. */
+static uint64_t add_spans(struct timeline_job *j, struct lane_plan *plan, uint8_t depth, uint64_t from)
+{
+    uint64_t done = from;
+
+    for (size_t i = 0; i < plan->nevents; i++) {
+        const struct event *ev = job_event(j, plan->events[i]);
+        struct raw_span r;
+
+        if (depth ? ev->kind != EVENT_GIL : ev->kind != EVENT_OFFCPU && ev->kind != EVENT_RUNQ)
+            continue;
+        if (ev->flags & EVENT_SHORT) {
+            if (!depth)
+                sum_short(&plan->lane, ev);
+            continue;
+        }
+        r = raw_of(j, plan->events[i]);
+        r.depth = depth;
+        if (r.start < done)
+            r.start = done;
+        if (r.end <= r.start)
+            continue;
+        if (r.start > done && !depth)
+            *vec_push(&j->raws) = (struct raw_span){.start = done, .end = r.start, .state = TIMELINE_RUNNING};
+        *vec_push(&j->raws) = r;
+        done = r.end;
+        plan->lane.depth = (uint8_t)(depth + 1 > plan->lane.depth ? depth + 1 : plan->lane.depth);
+    }
+    return done;
+}
+
+/* From the thread's first to its last moment in the recording. */
+static void lifetime(const struct timeline_job *j, struct lane_plan *plan)
+{
+    const struct task *task = &j->s->store.tasks.list.a[plan->task - 1];
+    struct timeline_lane *lane = &plan->lane;
+
+    lane->from = job_time(j, task->first_ns);
+    lane->to = task->last_ns ? job_time(j, task->last_ns) : j->t->end;
+    for (size_t i = 0; i < plan->nevents; i++) {
+        const struct event *ev = job_event(j, plan->events[i]);
+        uint64_t end = ev->flags & EVENT_SHORT ? ev->ts : ev->ts + ev->dur;
+
+        if (ev->kind != EVENT_OFFCPU && ev->kind != EVENT_RUNQ && ev->kind != EVENT_SAMPLE)
+            continue;
+        if (job_time(j, ev->ts) < lane->from && !(ev->flags & EVENT_SHORT))
+            lane->from = job_time(j, ev->ts);
+        if (job_time(j, end) > lane->to)
+            lane->to = job_time(j, end);
+    }
+    if (lane->to > j->t->end)
+        lane->to = j->t->end;
+}
+
+void timeline_thread(struct timeline_job *j, struct lane_plan *plan)
+{
+    uint64_t done;
+
+    plan->raw = j->raws.n;
+    plan->lane.depth = 1;
+    lifetime(j, plan);
+    if (j->t->states) {
+        done = add_spans(j, plan, 0, plan->lane.from);
+        if (done < plan->lane.to)
+            *vec_push(&j->raws) =
+                (struct raw_span){.start = done, .end = plan->lane.to, .state = TIMELINE_RUNNING};
+    }
+    add_spans(j, plan, 1, 0);
+    plan->nraw = j->raws.n - plan->raw;
+}
+
+/* ---- marks ---- */
+
+/* The first row that is free at the mark's start. */
+static uint8_t free_row(uint64_t *ends, size_t n, const struct raw_span *r)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ends[i] <= r->start) {
+            ends[i] = r->end;
+            return (uint8_t)i;
+        }
+    }
+    return (uint8_t)(n - 1);
+}
+
+static int by_depth(const void *pa, const void *pb)
+{
+    const struct raw_span *a = pa, *b = pb;
+
+    if (a->depth != b->depth)
+        return a->depth < b->depth ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->event < b->event ? -1 : a->event > b->event;
+}
+
+void timeline_marks(struct timeline_job *j, struct lane_plan *plan)
+{
+    uint64_t ends[4] = {0}; /* more that lie over each other share the last row */
+
+    plan->raw = j->raws.n;
+    for (size_t i = 0; i < plan->nevents; i++) {
+        struct raw_span r;
+
+        if (job_event(j, plan->events[i])->kind != EVENT_MARKER)
+            continue;
+        r = raw_of(j, plan->events[i]);
+        r.state = TIMELINE_MARK;
+        r.depth = r.end > r.start ? free_row(ends, ARRAY_SIZE(ends), &r) : 0;
+        if (r.depth >= plan->lane.depth)
+            plan->lane.depth = (uint8_t)(r.depth + 1);
+        *vec_push(&j->raws) = r;
+    }
+    plan->nraw = j->raws.n - plan->raw;
+    if (plan->nraw)
+        qsort(j->raws.a + plan->raw, plan->nraw, sizeof(*j->raws.a), by_depth);
+    plan->lane.to = j->t->end;
+}

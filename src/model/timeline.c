@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/timeline.h"
+
+#include "model/frames.h"
+
+static const char *const names[TIMELINE_STATES] = {
+    [TIMELINE_RUNNING] = "running",
+    [TIMELINE_RUNNABLE] = "runnable",
+    [TIMELINE_PREEMPTED] = "preempted",
+    [TIMELINE_WAITING + WAIT_UNKNOWN] = "waiting",
+    [TIMELINE_WAITING + WAIT_SLEEP] = "sleep",
+    [TIMELINE_WAITING + WAIT_DISK] = "disk",
+    [TIMELINE_WAITING + WAIT_FUTEX] = "futex",
+    [TIMELINE_WAITING + WAIT_POLL] = "poll",
+    [TIMELINE_WAITING + WAIT_PIPE] = "pipe",
+    [TIMELINE_WAITING + WAIT_SOCKET] = "socket",
+    [TIMELINE_WAITING + WAIT_FAULT] = "page fault",
+    [TIMELINE_WAITING + WAIT_LOCK] = "kernel lock",
+    [TIMELINE_WAITING + WAIT_CHILD] = "child process",
+    [TIMELINE_WAITING + WAIT_GIL] = "GIL",
+    [TIMELINE_WAITING + WAIT_OTHER] = "other wait",
+    [TIMELINE_MARK] = "mark",
+};
+
+void timeline_release(struct timeline *t)
+{
+    profile_release(&t->stacks);
+    vec_release(&t->processes);
+    vec_release(&t->tasks);
+    vec_release(&t->lanes);
+    vec_release(&t->spans);
+    vec_release(&t->ticks);
+    vec_release(&t->points);
+    *t = (struct timeline){0};
+}
+
+const char *timeline_state_name(unsigned state)
+{
+    return state < TIMELINE_STATES ? names[state] : "?";
+}
+
+enum timeline_class timeline_class(unsigned state)
+{
+    if (state == TIMELINE_RUNNING || state == TIMELINE_MARK)
+        return TIMELINE_RUNS;
+    return state < TIMELINE_WAITING ? TIMELINE_QUEUES : TIMELINE_WAITS;
+}
+
+void timeline_place(const struct timeline *t, uint32_t stack, struct buf *out)
+{
+    const struct profile *p = &t->stacks;
+    uint32_t at = stack;
+
+    if (!stack || stack >= p->nodes.n)
+        return;
+    while (at && p->frames.a[p->nodes.a[at].frame].kind == FRAME_KERNEL)
+        at = p->nodes.a[at].parent;
+    profile_frame_label(p, p->nodes.a[at ? at : stack].frame, out);
+}
