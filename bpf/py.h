@@ -117,6 +117,14 @@ struct py_walk {
     __u8 chunk[PY_CHUNK];
 };
 
+/* A GIL. Who waits for it waits on a futex in [addr, addr + layout.gil_size). */
+struct py_gil {
+    __u64 addr;   /* struct _gil_runtime_state; 0: could not be read, or not made yet */
+    __u64 holder; /* the thread state that has it, or had it last */
+    __u32 locked; /* 1: held now. 0: free; always 0 where free-threading is on */
+    __u32 pad;
+};
+
 /* A name as copied at first sight: kind bytes a character, in the machine's order. */
 struct py_str {
     __u32 length; /* characters in all */

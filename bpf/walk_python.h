@@ -355,4 +355,26 @@ PY_INLINE void py_copy_str(void *mem, const struct py_layout *lay, struct py_wal
     s->n = n;
 }
 
+/* The GIL that thread state ts runs under: from 3.12 on an interpreter may have one of its own. -1: g->addr
+ * is 0. */
+PY_INLINE int py_gil_read(void *mem, const struct py_layout *lay, const struct py_proc *proc, __u64 ts,
+                          struct py_gil *g)
+{
+    __u64 word[2] = {}; /* last_holder, locked */
+
+    g->addr = proc->runtime + lay->gil;
+    g->holder = 0;
+    g->locked = g->pad = 0;
+    if (!(lay->flags & PY_LAYOUT_GIL_IN_RUNTIME) &&
+        (py_ptr(mem, ts + lay->ts_interp, &g->addr) || py_ptr(mem, g->addr + lay->gil, &g->addr)))
+        g->addr = 0;
+    if (!g->addr || walk_read(mem, g->addr + lay->gil_holder, word, sizeof(word))) {
+        g->addr = 0;
+        return -1;
+    }
+    g->holder = word[0];
+    g->locked = (__u32)word[1] == 1; /* -1: not made yet */
+    return 0;
+}
+
 #endif

@@ -216,7 +216,7 @@ static int fill_gil(struct py_layout *out, const void *p, size_t first, struct e
     uint64_t base = word_at(p, first), locked = word_at(p, first + 2) - base,
              holder = word_at(p, first + 3) - base;
 
-    if (locked > 256 || holder > 256)
+    if (locked > 256 || locked != holder + 8) /* py_gil_read() takes both in one piece */
         return err_set(e, "words %zu to %zu of its _Py_DebugOffsets do not describe a GIL", first, first + 3);
     out->gil_locked = (uint16_t)locked;
     out->gil_holder = (uint16_t)holder;

@@ -53,6 +53,23 @@ static uint64_t word(const uint8_t *raw, unsigned off)
     return v;
 }
 
+/* struct pthread of glibc, x86-64, where thread_id points: 704 bytes of tcbhead_t and a list_t come before
+ * `tid`. */
+enum { GLIBC_TID = 720 };
+
+/* Python tells it from 3.11 on, and to 3.11.1 wrongly after a fork; glibc keeps it right. musl's is
+ * elsewhere. */
+static uint64_t native_id(const struct py_mem *mem, const struct py_layout *lay, const uint8_t *raw)
+{
+    int32_t tid = 0;
+
+    if (lay->ts_native_id)
+        return word(raw, lay->ts_native_id);
+    if (py_mem_read(mem, word(raw, lay->ts_thread_id) + GLIBC_TID, &tid, sizeof(tid)) || tid < 0)
+        return 0;
+    return (uint64_t)tid;
+}
+
 /* Goes on from `n` thread states known so far; returns how many there are now, -1 when memory can't be read.
  */
 static int list_interpreter(uint64_t ts, struct py_thread *out, int n, int max, const struct py_mem *mem,
@@ -64,9 +81,8 @@ static int list_interpreter(uint64_t ts, struct py_thread *out, int n, int max, 
         if (py_mem_read(mem, ts, raw, sizeof(raw)))
             return -1;
         if (n < max)
-            out[n] = (struct py_thread){.ts = ts,
-                                        .thread_id = word(raw, lay->ts_thread_id),
-                                        .native_id = lay->ts_native_id ? word(raw, lay->ts_native_id) : 0};
+            out[n] = (struct py_thread){
+                .ts = ts, .thread_id = word(raw, lay->ts_thread_id), .native_id = native_id(mem, lay, raw)};
         ts = word(raw, lay->ts_next);
     }
     return n;
@@ -88,6 +104,12 @@ int py_walk_list(struct py_thread *out, int max, const struct py_mem *mem, const
             return -1;
     }
     return n;
+}
+
+int py_walk_gil(struct py_gil *g, const struct py_mem *mem, const struct py_layout *lay,
+                const struct py_proc *proc, uint64_t ts)
+{
+    return py_gil_read((void *)mem, lay, proc, ts, g);
 }
 
 int py_walk_check(const struct py_mem *mem, const struct py_layout *lay, const struct py_proc *proc,

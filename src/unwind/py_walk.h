@@ -28,13 +28,17 @@ void py_walk_names(const struct py_mem *mem, const struct py_layout *lay, const 
 
 struct py_thread {
     uint64_t ts, thread_id;
-    uint64_t native_id; /* the thread's id in its own pid namespace; 0 before 3.11 */
+    uint64_t native_id; /* the thread's id in its own pid namespace; 0: not known */
 };
 
 /* Lists at most max thread states of all interpreters. Returns how many there were, -1 when they can't be
  * read. */
 int py_walk_list(struct py_thread *out, int max, const struct py_mem *mem, const struct py_layout *lay,
                  const struct py_proc *proc);
+
+/* The GIL that thread state ts runs under. -1: it can't be read, or there is none so far. */
+int py_walk_gil(struct py_gil *g, const struct py_mem *mem, const struct py_layout *lay,
+                const struct py_proc *proc, uint64_t ts);
 
 /*
  * Are the structures where `lay` says? Looks at the newest interpreter and its newest thread state. 1: yes.

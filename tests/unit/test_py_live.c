@@ -80,8 +80,8 @@ static void test_known(void **state)
         }
         py_walk_thread(&st, &s.mem, &s.target.layout, &s.target.proc, s.threads[0].thread_id, NULL);
         check_known(&st, &s.mem, &s.target.layout, known_thread, ARRAY_SIZE(known_thread));
-        if (s.target.layout.version >= 0x030b)
-            assert_int_equal(s.threads[1].native_id, s.run.pid);
+        assert_int_equal(s.threads[1].native_id, s.run.pid);
+        assert_int_not_equal(s.threads[0].native_id, s.run.pid);
         recorder_save(&s.recorder, &s.target, s.threads[1].thread_id, s.threads[0].thread_id);
     }
     unlook(&s);
@@ -168,6 +168,44 @@ static void test_subinterpreter(void **state)
     unlook(&s);
 }
 
+/* Who has the GIL: nobody while all wait, the one that runs Python code while it does. */
+static void test_gil(void **state)
+{
+    const struct interpreter *x = *state;
+    const char *argv[] = {x->exe, "-S", "tests/fixtures/python/burn.py", "30", NULL};
+    struct seen s;
+    struct py_gil g;
+    struct running run;
+    int held = 0;
+
+    if (look(&s, x, KNOWN, NULL)) {
+        assert_int_equal(py_walk_gil(&g, &s.mem, &s.target.layout, &s.target.proc, s.threads[1].ts), 0);
+        assert_int_equal(g.locked, 0);
+        assert_true(g.holder == s.threads[0].ts || g.holder == s.threads[1].ts);
+        assert_int_equal(running_start(&run, x, argv), 0);
+        s.process->pid = run.pid;
+        for (int i = 0; i < 3000 && held < 20; i++) {
+            struct py_target t;
+            struct err e = {""};
+
+            usleep(10000);
+            py_process_forget(s.process);
+            if (!held && detect_in_process(&s.detector, run.pid, &t, &e) == 1)
+                s.target = t;
+            if (py_walk_list(s.threads, 16, &s.mem, &s.target.layout, &s.target.proc) != 2)
+                continue;
+            if (!py_walk_gil(&g, &s.mem, &s.target.layout, &s.target.proc, s.threads[1].ts))
+                held += g.locked && g.holder == s.threads[1].ts;
+        }
+        if (s.target.layout.flags & PY_LAYOUT_FREE_THREADED)
+            assert_int_equal(held, 0);
+        else
+            assert_int_equal(held, 20);
+        running_end(&run);
+    }
+    unlook(&s);
+}
+
 static void test_have_version(void **state)
 {
     if (!(versions_seen & 1u << (size_t)*state)) {
@@ -189,6 +227,7 @@ int main(void)
             cmocka_unit_test_prestate(test_no_thread_state, &all.a[i]),
             cmocka_unit_test_prestate(test_long_name, &all.a[i]),
             cmocka_unit_test_prestate(test_subinterpreter, &all.a[i]),
+            cmocka_unit_test_prestate(test_gil, &all.a[i]),
         };
 
         failed += cmocka_run_group_tests_name(all.a[i].exe, tests, NULL, NULL);
