@@ -255,10 +255,12 @@ static long stack_python_find(__u32 i, void *ctx)
 static __always_inline void stack_python_name(struct stack_python *c, const struct py_frame *f)
 {
     struct wire_pykey key = {f->code, c->proc->generation, f->firstline, f->name, 0};
+    __u32 place = stack_place(f->code + c->proc->generation, PY_SEEN_LOG);
+    struct wire_pykey *seen = bpf_map_lookup_elem(&py_seen, &place);
     struct wire_pycode *r;
-    __u8 one = 1;
 
-    if (bpf_map_lookup_elem(&py_seen, &key))
+    if (!seen || (seen->code == key.code && seen->generation == key.generation &&
+                  seen->firstline == key.firstline && seen->name == key.name))
         return;
     r = bpf_ringbuf_reserve(&control, sizeof(*r), 0);
     if (!r) {
@@ -275,7 +277,7 @@ static __always_inline void stack_python_name(struct stack_python *c, const stru
     py_copy_str(0, c->layout, &c->s->py, c->s->py.name, &r->func);
     py_copy_str(0, c->layout, &c->s->py, c->s->py.filename, &r->file);
     bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-    bpf_map_update_elem(&py_seen, &key, &one, BPF_ANY);
+    *seen = key;
 }
 
 static long stack_python_step(__u32 i, void *ctx)

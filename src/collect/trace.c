@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    TURN_MS = 100,            /* the rings are looked at that often at least */
+    TURN_MS = 200,            /* the rings are looked at that often at least; what can't wait wakes us */
     ROWS = 6 << 20,           /* 48 MiB of kernel memory: twice what torch's walked libraries have */
     RING_PER_CPU = 512 << 10, /* bytes of the samples' ring */
     RING_MIN = 4 << 20,
