@@ -14,7 +14,8 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
-    OFF_BURST_NS = 5000000,         /* walking time that a CPU can save up */
+    OFF_BURST_NS = 5000000,   /* walking time that a CPU can save up */
+    OFF_PREEMPTED_SHARE = 20, /* of the budget, one part in that many is for threads that did not wait */
     OFF_SUMS_EVERY_NS = 1000000000, /* at most that long are sums kept here */
     OFF_WAKE_BYTES = 1 << 20,       /* the reader is woken when that much of the ring is filled */
 };
@@ -42,9 +43,13 @@ struct {
     __type(value, struct off_task);
 } off_tasks SEC(".maps");
 
-struct off_cpu {
+struct off_bucket {
     __s64 tokens; /* ns of walking left */
     __u64 refilled;
+};
+
+struct off_cpu {
+    struct off_bucket waits, delays;
     struct wire_off_stats stats;
 };
 
@@ -96,26 +101,30 @@ static __always_inline int off_room(void)
 /* ---- stacks ---- */
 
 /* Is there time for a walk? What the last span of this kind was tells what this one will be: short ones are
- * walked for only out of plenty. */
-static __always_inline int off_may_walk(struct off_cpu *c, int likely, __u64 now)
+ * walked for only out of plenty. Where a thread that did not wait was is what on-CPU samples tell: it gets a
+ * small part. */
+static __always_inline struct off_bucket *off_may_walk(struct off_cpu *c, int preempted, int likely,
+                                                       __u64 now)
 {
-    __u64 passed = now - c->refilled;
+    struct off_bucket *b = preempted ? &c->delays : &c->waits;
+    __u64 passed = now - b->refilled, share = preempted ? 1000 * OFF_PREEMPTED_SHARE : 1000;
+    __s64 most = preempted ? OFF_BURST_NS / OFF_PREEMPTED_SHARE : OFF_BURST_NS;
 
-    if (passed > OFF_BURST_NS * 50ULL)
-        passed = OFF_BURST_NS * 50ULL;
-    c->refilled = now;
-    c->tokens += passed * off_config.walk_permille / 1000;
-    if (c->tokens > OFF_BURST_NS)
-        c->tokens = OFF_BURST_NS;
-    if (c->tokens > (likely ? 0 : OFF_BURST_NS / 2))
-        return 1;
+    if (passed > OFF_BURST_NS * 1000ULL) /* it is full after that, whatever the share */
+        passed = OFF_BURST_NS * 1000ULL;
+    b->refilled = now;
+    b->tokens += passed * off_config.walk_permille / share;
+    if (b->tokens > most)
+        b->tokens = most;
+    if (b->tokens > (likely ? 0 : most / 2))
+        return b;
     c->stats.over_budget++;
     return 0;
 }
 
 /* The current task's stack into the ring, as a record of `type`; over budget: only the kernel's part. */
-static __always_inline int off_send_stack(struct off_cpu *c, void *ctx, __u32 type, __u64 ts, __u64 weight,
-                                          __u32 pad)
+static __always_inline int off_send_stack(struct off_cpu *c, struct off_bucket *b, void *ctx, __u32 type,
+                                          __u64 ts, __u64 weight, __u32 pad)
 {
     __u32 cpu = bpf_get_smp_processor_id(), tgid, size;
     struct task_struct *t = bpf_get_current_task_btf();
@@ -158,7 +167,8 @@ static __always_inline int off_send_stack(struct off_cpu *c, void *ctx, __u32 ty
         return -1;
     }
     after = bpf_ktime_get_ns();
-    c->tokens -= after - ts;
+    if (b)
+        b->tokens -= after - ts;
     c->stats.walks++;
     c->stats.walk_ns += after - ts;
     return 0;
@@ -275,6 +285,7 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
                                      int preempted, __u64 now)
 {
     __u32 state = off_state(t);
+    struct off_bucket *b;
 
     if (state & TASK_DEAD) {
         o->out = 0;
@@ -294,14 +305,16 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
         if (!preempted && o->wait.syscall == SYSCALL_SCHED_YIELD)
             o->flags |= WIRE_SPAN_YIELD;
     }
-    if (!off_may_walk(c, o->last[o->flags & WIRE_SPAN_PREEMPTED], now))
+    preempted = o->flags & WIRE_SPAN_PREEMPTED;
+    b = off_may_walk(c, preempted, o->last[preempted], now);
+    if (!b) {
         o->stack = WIRE_STACK_BUDGET;
-    else if (!off_room()) {
+    } else if (!off_room()) {
         o->stack = WIRE_STACK_ROOM;
         c->stats.no_room++;
     } else {
         o->stack = WIRE_STACK_SENT;
-        off_send_stack(c, ctx, WIRE_BLOCKED, now, 0, 0);
+        off_send_stack(c, b, ctx, WIRE_BLOCKED, now, 0, 0);
     }
 }
 
@@ -412,8 +425,8 @@ int BPF_PROG(off_waking, struct task_struct *p)
 {
     struct off_task *o = bpf_task_storage_get(&off_tasks, p, 0, 0);
     struct task_struct *waker = bpf_get_current_task_btf();
+    struct off_bucket *b;
     struct off_cpu *c;
-    int walk;
     __u64 now;
 
     if (!o || !o->out || o->woken || (o->flags & WIRE_SPAN_PREEMPTED))
@@ -433,8 +446,8 @@ int BPF_PROG(off_waking, struct task_struct *p)
         c->stats.no_room++;
         return 0;
     }
-    walk = off_may_walk(c, 1, now);
-    if (!off_send_stack(c, ctx, WIRE_WAKER, now, p->pid, walk ? 0 : WIRE_WAKER_BUDGET))
+    b = off_may_walk(c, 0, 1, now);
+    if (!off_send_stack(c, b, ctx, WIRE_WAKER, now, p->pid, b ? 0 : WIRE_WAKER_BUDGET))
         o->flags |= WIRE_SPAN_WAKER;
     return cost_end(config_clock ? now : 0);
 }

@@ -3,6 +3,7 @@
  * Time off the CPU: what threads wait for, where and who ends it; and how long they are runnable before they
  * run. The kernel's side sends spans at their end, the stacks of both ends before that.
  */
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "collect/offcpu_pending.h"
@@ -324,12 +325,20 @@ static int offcpu_stop(struct collector *c, struct err *e)
 {
     int rc;
 
+    struct wire_off_stats st;
+
     trace_poll(c->trace, NULL); /* room for what comes now */
     c->running = 0;
     rc = bpfside_off_stop(c->trace->bpf, e);
     if (trace_poll(c->trace, rc ? NULL : e) < 0)
         rc = -1;
     offcpu_counters(c);
+    bpfside_off_stats(c->trace->bpf, &st);
+    log_debug("off-CPU: %llu switches, %llu spans, %llu summed, %llu stacks in %llu ns, %llu over budget, "
+              "%llu without room",
+              (unsigned long long)st.switches, (unsigned long long)st.spans, (unsigned long long)st.summed,
+              (unsigned long long)st.walks, (unsigned long long)st.walk_ns,
+              (unsigned long long)st.over_budget, (unsigned long long)st.no_room);
     return rc;
 }
 

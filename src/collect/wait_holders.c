@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_AGAIN_NS 200000000ull
+#define READ_AGAIN_NS 1000000000ull
 
-enum { WHOLE_READS_MAX = 8, FDS_MAX = 4096 /* of one process */ };
+enum { WHOLE_READS_MAX = 4, FDS_MAX = 4096 /* of one process */ };
 
 void wait_holders_release(struct wait_holders *h)
 {

@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SOCKETS_AGAIN_NS 200000000ull
+#define UNIX_AGAIN_NS 500000000ull
+#define TCP_AGAIN_NS  2000000000ull
 
 enum { PEERS_MAX = 3 };
 
@@ -29,7 +30,8 @@ void wait_namer_release(struct wait_namer *n)
 {
     map_release(&n->names);
     wait_holders_release(&n->holders);
-    net_sockets_release(&n->sockets);
+    net_sockets_release(&n->unix_sockets);
+    net_sockets_release(&n->tcp_sockets);
 }
 
 /* ---- peers ---- */
@@ -130,17 +132,36 @@ static void add_address(const struct net_socket *s, int peer, struct buf *out)
     buf_addf(out, s->family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, peer ? s->peer_port : s->port);
 }
 
-static const struct net_socket *find_socket(struct wait_namer *n, uint32_t ino)
+/* 1: `since` was long enough ago, and is now. */
+static int due(uint64_t *since, uint64_t every)
 {
-    const struct net_socket *s = net_sockets_find(&n->sockets, ino);
     uint64_t now = clock_monotonic();
 
-    if ((s && (s->peer || s->peer_port)) || (n->sockets_ns && now - n->sockets_ns < SOCKETS_AGAIN_NS))
+    if (*since && now - *since < every)
+        return 0;
+    *since = now;
+    return 1;
+}
+
+/* One that has no peer yet may have one by now. */
+static const struct net_socket *find_socket(struct wait_namer *n, uint32_t ino)
+{
+    const struct net_socket *s = net_sockets_find(&n->unix_sockets, ino);
+
+    if ((!s || !s->peer) && due(&n->unix_ns, UNIX_AGAIN_NS)) {
+        vec_clear(&n->unix_sockets.list);
+        net_sockets_read_unix(&n->unix_sockets, NULL);
+        s = net_sockets_find(&n->unix_sockets, ino);
+    }
+    if (s)
         return s;
-    n->sockets_ns = now;
-    vec_clear(&n->sockets.list);
-    net_sockets_read(&n->sockets, NULL);
-    return net_sockets_find(&n->sockets, ino);
+    s = net_sockets_find(&n->tcp_sockets, ino);
+    if ((!s || !s->peer_port) && due(&n->tcp_ns, TCP_AGAIN_NS)) {
+        vec_clear(&n->tcp_sockets.list);
+        net_sockets_read_tcp(&n->tcp_sockets, NULL);
+        s = net_sockets_find(&n->tcp_sockets, ino);
+    }
+    return s;
 }
 
 static void add_socket(struct wait_namer *n, const struct process *p, const struct wire_wait *w,
@@ -152,7 +173,7 @@ static void add_socket(struct wait_namer *n, const struct process *p, const stru
         buf_addf(out, "socket:[%llu]", (unsigned long long)w->ino);
         return;
     }
-    peer = net_sockets_peer(&n->sockets, s);
+    peer = net_sockets_peer(s->family == AF_UNIX ? &n->unix_sockets : &n->tcp_sockets, s);
     if (s->family == AF_UNIX) {
         const char *path = s->path[0] || !peer ? s->path : peer->path;
 

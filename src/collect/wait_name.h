@@ -21,8 +21,8 @@ struct wait_namer {
     struct track *track;
     struct map names; /* hash of {process, descriptor, inode, call} -> string */
     struct wait_holders holders;
-    struct net_sockets sockets;
-    uint64_t sockets_ns;
+    struct net_sockets unix_sockets, tcp_sockets;
+    uint64_t unix_ns, tcp_ns; /* when they were read; 0: never */
 };
 
 void wait_namer_init(struct wait_namer *n, struct store *s, struct track *t);

@@ -93,22 +93,32 @@ static int ask(int fd, const void *req, size_t n, struct err *e)
     return send(fd, &msg, msg.h.nlmsg_len, 0) < 0 ? err_sys(e, errno, "sock_diag") : 0;
 }
 
-int net_sockets_read(struct net_sockets *s, struct err *e)
+static int dump(struct net_sockets *s, const void *req, size_t n, each_answer *each, struct err *e)
 {
-    struct unix_diag_req u = {
-        .sdiag_family = AF_UNIX, .udiag_states = ~0u, .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER};
-    struct inet_diag_req_v2 t = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u};
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG), rc;
 
     if (fd < 0)
         return err_sys(e, errno, "sock_diag");
-    /* A kernel may lack one of the families' modules: what there is counts. */
-    rc = ask(fd, &u, sizeof(u), e) || answers(fd, s, on_unix, e) ? 1 : 0;
-    rc += ask(fd, &t, sizeof(t), e) || answers(fd, s, on_inet, e) ? 1 : 0;
-    t.sdiag_family = AF_INET6;
-    rc += ask(fd, &t, sizeof(t), e) || answers(fd, s, on_inet, e) ? 1 : 0;
+    rc = ask(fd, req, n, e) || answers(fd, s, each, e) ? -1 : 0;
     close(fd);
-    return rc == 3 ? -1 : 0;
+    return rc;
+}
+
+int net_sockets_read_unix(struct net_sockets *s, struct err *e)
+{
+    struct unix_diag_req u = {
+        .sdiag_family = AF_UNIX, .udiag_states = ~0u, .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER};
+
+    return dump(s, &u, sizeof(u), on_unix, e);
+}
+
+int net_sockets_read_tcp(struct net_sockets *s, struct err *e)
+{
+    struct inet_diag_req_v2 t = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u};
+    int rc = dump(s, &t, sizeof(t), on_inet, e);
+
+    t.sdiag_family = AF_INET6;
+    return dump(s, &t, sizeof(t), on_inet, rc ? e : NULL) && rc ? -1 : 0;
 }
 
 void net_sockets_release(struct net_sockets *s)

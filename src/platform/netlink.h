@@ -22,8 +22,10 @@ struct net_sockets {
     VEC(struct net_socket) list;
 };
 
-/* Appends all unix and TCP sockets. */
-int net_sockets_read(struct net_sockets *s, struct err *e);
+/* Append all sockets of the kind; a kernel may lack either. */
+int net_sockets_read_unix(struct net_sockets *s, struct err *e);
+int net_sockets_read_tcp(struct net_sockets *s,
+                         struct err *e); /* walks the kernel's whole table of connections */
 void net_sockets_release(struct net_sockets *s);
 
 const struct net_socket *net_sockets_find(const struct net_sockets *s, uint32_t ino); /* or NULL */
