@@ -58,7 +58,26 @@ struct product {
     struct quality quality;
 };
 
-/* Names the frames, makes folded.txt. */
+/* A metric's folded text; nothing where the session has none of it. */
+static int derive_folded(const struct product *p, struct session_writer *w, struct meta *m,
+                         const struct store *s, const char *metric, const char *kind, const char *path,
+                         struct err *e)
+{
+    struct fold_opts fold = {.metric = metric, .inlines = p->o->inlines};
+    struct profile profile = {0};
+    struct buf text = {0};
+    int rc = 0;
+
+    if (!fold_store(&profile, s, m->start_mono, &fold, NULL)) {
+        fold_text(&profile, 0, &text);
+        rc = session_add_artifact(w, m, kind, path, buf_str(&text), text.len, e);
+    }
+    profile_release(&profile);
+    buf_release(&text);
+    return rc;
+}
+
+/* Names the frames, makes the folded texts. */
 static int derive(void *arg, struct session_writer *w, struct meta *m, struct store *s, struct err *e)
 {
     struct product *p = arg;
@@ -78,6 +97,8 @@ static int derive(void *arg, struct session_writer *w, struct meta *m, struct st
         fold_text(&p->profile, 0, &text);
         rc = session_add_artifact(w, m, "folded", "folded.txt", buf_str(&text), text.len, e);
     }
+    if (!rc)
+        rc = derive_folded(p, w, m, s, "offcpu", "offcpu-folded", "offcpu.folded.txt", e);
     buf_release(&text);
     return rc;
 }

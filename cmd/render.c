@@ -21,7 +21,8 @@ struct render_opts {
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "format", struct render_opts, format, "FORMAT", "html", "html|svg", "what to make"),
-    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu", "cpu", "what to look at"),
+    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu", "cpu|offcpu|offwake|runq",
+               "what to look at"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
                "to FILE, - is stdout (default: the session's name here)"),
     OPT_STRING('t', "title", struct render_opts, title, "TEXT", "instead of the command line"),
@@ -37,6 +38,9 @@ static const struct view {
     const char *name, *metric;
 } views[] = {
     {"cpu", "oncpu"},
+    {"offcpu", "offcpu"},
+    {"offwake", "waker"},
+    {"runq", "runq"},
 };
 
 static const struct view *find_view(const char *name)

@@ -9,12 +9,14 @@
 struct metric_kind {
     const char *name, *unit;
     enum event_kind kind;
+    int wakers; /* who ended the wait, and where, below where it was */
 };
 
 /* Spans count their time, samples their weight. */
 static const struct metric_kind metric_kinds[] = {
-    {"oncpu", "samples", EVENT_SAMPLE}, {"offcpu", "ns", EVENT_OFFCPU}, {"runq", "ns", EVENT_RUNQ},
-    {"gil", "ns", EVENT_GIL},           {"gpu", "ns", EVENT_GPU},
+    {"oncpu", "samples", EVENT_SAMPLE, 0}, {"offcpu", "ns", EVENT_OFFCPU, 0},
+    {"waker", "ns", EVENT_OFFCPU, 1},      {"runq", "ns", EVENT_RUNQ, 0},
+    {"gil", "ns", EVENT_GIL, 0},           {"gpu", "ns", EVENT_GPU, 0},
 };
 
 struct builder {
@@ -115,12 +117,12 @@ static uint32_t task_child(struct builder *b, uint32_t parent, const struct task
 }
 
 /* Process leader's name, then the thread's where it differs. */
-static uint32_t task_root(struct builder *b, uint32_t task)
+static uint32_t task_root(struct builder *b, uint32_t parent, uint32_t task)
 {
     const struct tasks *tasks = &b->s->tasks;
     const struct task *t = &tasks->list.a[task - 1];
     const struct task *leader = t->leader && t->leader <= tasks->list.n ? &tasks->list.a[t->leader - 1] : t;
-    uint32_t node = task_child(b, 0, leader, leader->ns_pid ? leader->ns_pid : leader->pid);
+    uint32_t node = task_child(b, parent, leader, leader->ns_pid ? leader->ns_pid : leader->pid);
 
     if (leader != t && (b->o->pids || strcmp(task_name(b, leader), task_name(b, t))))
         node = task_child(b, node, t, t->ns_tid ? t->ns_tid : t->tid);
@@ -132,7 +134,7 @@ static uint32_t event_root(struct builder *b, const struct event *ev)
     uint32_t task = ev->task <= b->s->tasks.list.n && !b->o->no_tasks ? ev->task : 0;
 
     if (!b->root[task])
-        b->root[task] = (task ? task_root(b, task) : 0) + 1;
+        b->root[task] = (task ? task_root(b, 0, task) : 0) + 1;
     return b->root[task] - 1;
 }
 
@@ -160,64 +162,120 @@ static uint64_t weight(const struct builder *b, const struct event *ev)
     return b->metric->kind == EVENT_SAMPLE ? ev->value : ev->dur;
 }
 
-static void add_event(struct builder *b, uint32_t root, size_t i)
-{
-    const struct event *ev = &b->s->events.a[i];
-    uint32_t node;
-
-    if (ev->stack && ev->stack <= b->s->stacks.nodes.n)
-        node = stack_node(b, root, ev->stack);
-    else
-        node = child_of(b, root, fold_frames_none(&b->frames));
-    b->self.a[node] += weight(b, ev);
-    if (b->event_node)
-        b->event_node[i] = node;
-}
-
-struct rooted {
-    uint32_t root, event;
+/* An event and where it stands in the tree: at its root first, at its node in the end. */
+struct placed {
+    uint32_t node, event;
 };
 
-static int by_root(const void *pa, const void *pb)
+static int by_node(const void *pa, const void *pb)
 {
-    const struct rooted *a = pa, *b = pb;
+    const struct placed *a = pa, *b = pb;
 
-    if (a->root != b->root)
-        return a->root < b->root ? -1 : 1;
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
     return a->event < b->event ? -1 : a->event > b->event;
 }
 
-/* Events root by root, so that one array from stacks to nodes serves them all. */
-static void add_events(struct builder *b)
+static void forget_nodes(struct builder *b)
 {
-    VEC(struct rooted) list = {0};
+    for (size_t k = 0; k < b->touched.n; k++)
+        b->node_of[b->touched.a[k]] = 0;
+    vec_clear(&b->touched);
+}
+
+static uint32_t own_stack(const struct builder *b, const struct event *ev)
+{
+    return ev->stack <= b->s->stacks.nodes.n ? ev->stack : 0;
+}
+
+static uint32_t waker_stack(const struct builder *b, const struct event *ev)
+{
+    const struct wait *w = waits_get(&b->s->waits, ev->attr);
+
+    return w && w->waker_stack <= b->s->stacks.nodes.n ? w->waker_stack : 0;
+}
+
+/* From each event's root to the node of its stack; root by root, so that one array from stacks to nodes
+ * serves them all. Where there is no stack, `none` is the frame; 0: it stays at its root. */
+static void place(struct builder *b, struct placed *list, size_t n,
+                  uint32_t (*stack_of)(const struct builder *b, const struct event *ev), uint32_t none)
+{
+    uint32_t root = n ? list[0].node : 0;
     int many = 0;
 
-    for (size_t i = 0; i < b->s->events.n; i++) {
-        if (!wanted(b, &b->s->events.a[i]))
-            continue;
-        *vec_push(&list) = (struct rooted){event_root(b, &b->s->events.a[i]), (uint32_t)i};
-        many |= list.a[list.n - 1].root != list.a[0].root;
-    }
+    for (size_t i = 0; i < n; i++)
+        many |= list[i].node != root;
     if (many)
-        qsort(list.a, list.n, sizeof(*list.a), by_root);
-    for (size_t i = 0; i < list.n; i++) {
-        if (i && list.a[i].root != list.a[i - 1].root) {
-            for (size_t k = 0; k < b->touched.n; k++)
-                b->node_of[b->touched.a[k]] = 0;
-            vec_clear(&b->touched);
-        }
-        add_event(b, list.a[i].root, list.a[i].event);
-    }
-    if (b->event_node) {
-        for (size_t i = 0; i < b->s->events.n; i++) {
-            const struct event *ev = &b->s->events.a[i];
+        qsort(list, n, sizeof(*list), by_node);
+    forget_nodes(b);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t stack = stack_of(b, &b->s->events.a[list[i].event]);
 
-            if (wanted(b, ev))
-                *vec_push(&b->p->samples) = (struct profile_sample){ev->ts > b->start ? ev->ts - b->start : 0,
-                                                                    b->event_node[i], 0, weight(b, ev)};
-        }
+        if (list[i].node != root)
+            forget_nodes(b);
+        root = list[i].node;
+        if (stack)
+            list[i].node = stack_node(b, root, stack);
+        else if (none)
+            list[i].node = child_of(b, root, none);
     }
+}
+
+/* Below where the event waited: by whom it was woken, as far as that was asked. */
+static uint32_t waker_root(struct builder *b, const struct placed *at)
+{
+    const struct event *ev = &b->s->events.a[at->event];
+    const struct wait *w = waits_get(&b->s->waits, ev->attr);
+    uint32_t node;
+
+    if (!w || ev->flags & EVENT_SHORT)
+        return at->node;
+    node = child_of(b, at->node, fold_frames_marker(&b->frames, "[woken by]"));
+    if (w->waker_task && w->waker_task <= b->s->tasks.list.n)
+        return b->o->no_tasks ? node : task_root(b, node, w->waker_task);
+    return w->waker_stack ? node : child_of(b, node, fold_frames_marker(&b->frames, "[unknown]"));
+}
+
+static int any_without_stack(const struct builder *b, const struct placed *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!own_stack(b, &b->s->events.a[list[i].event]))
+            return 1;
+    return 0;
+}
+
+static void add_samples(struct builder *b)
+{
+    for (size_t i = 0; i < b->s->events.n; i++) {
+        const struct event *ev = &b->s->events.a[i];
+
+        if (wanted(b, ev))
+            *vec_push(&b->p->samples) = (struct profile_sample){ev->ts > b->start ? ev->ts - b->start : 0,
+                                                                b->event_node[i], 0, weight(b, ev)};
+    }
+}
+
+static void add_events(struct builder *b)
+{
+    VEC(struct placed) list = {0};
+
+    for (size_t i = 0; i < b->s->events.n; i++)
+        if (wanted(b, &b->s->events.a[i]))
+            *vec_push(&list) = (struct placed){event_root(b, &b->s->events.a[i]), (uint32_t)i};
+    place(b, list.a, list.n, own_stack,
+          any_without_stack(b, list.a, list.n) ? fold_frames_none(&b->frames) : 0);
+    if (b->metric->wakers) {
+        for (size_t i = 0; i < list.n; i++)
+            list.a[i].node = waker_root(b, &list.a[i]);
+        place(b, list.a, list.n, waker_stack, 0);
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        b->self.a[list.a[i].node] += weight(b, &b->s->events.a[list.a[i].event]);
+        if (b->event_node)
+            b->event_node[list.a[i].event] = list.a[i].node;
+    }
+    if (b->event_node)
+        add_samples(b);
     vec_release(&list);
 }
 
@@ -226,7 +284,7 @@ static void add_events(struct builder *b)
 /* Whether the trie is the tree already: imported stacks, all of them wanted. */
 static int is_whole(const struct builder *b)
 {
-    if (!b->frames.one_to_one)
+    if (!b->frames.one_to_one || b->metric->wakers)
         return 0;
     for (size_t i = 0; i < b->s->events.n; i++) {
         const struct event *ev = &b->s->events.a[i];

@@ -158,6 +158,13 @@ uint32_t fold_frames_task(struct fold_frames *f, const char *name)
     return intern(f, &key);
 }
 
+uint32_t fold_frames_marker(struct fold_frames *f, const char *text)
+{
+    struct profile_frame key = {.func = strtab_add(&f->p->strings, text), .kind = FRAME_MARKER};
+
+    return intern(f, &key);
+}
+
 uint32_t fold_frames_none(struct fold_frames *f)
 {
     struct profile_frame key = {

@@ -26,6 +26,9 @@ void fold_frames_release(struct fold_frames *f);
 /* A process's or thread's frame at the root: finds or adds. */
 uint32_t fold_frames_task(struct fold_frames *f, const char *name);
 
+/* A frame that is a text in brackets. */
+uint32_t fold_frames_marker(struct fold_frames *f, const char *text);
+
 /* The frame of what has no stack: "[no stack]". */
 uint32_t fold_frames_none(struct fold_frames *f);
 

@@ -186,6 +186,46 @@ static void spans_and_unknown_metrics(void **state)
     store_release(&w.s);
 }
 
+/* Where it waited, who woke it and where that was; sums of short waits have nobody. */
+static void wakers_stand_below(void **state)
+{
+    struct world w;
+    uint32_t main_, wait_, post, waits, posts;
+
+    world_init(&w);
+    main_ = named(&w.s, FRAME_PYTHON, "main", "a.py", 1);
+    wait_ = named(&w.s, FRAME_PYTHON, "wait", "a.py", 2);
+    post = named(&w.s, FRAME_PYTHON, "post", "b.py", 3);
+    waits = stack(&w.s, (uint32_t[]){main_, wait_}, 2);
+    posts = stack(&w.s, (uint32_t[]){main_, post}, 2);
+    for (uint64_t i = 0; i < 4; i++) {
+        struct wait by = {.reason = WAIT_FUTEX};
+        struct event ev = {
+            .ts = 2000 + i, .dur = 10 << i, .value = 1, .task = 1, .stack = waits, .kind = EVENT_OFFCPU};
+
+        if (i < 2) {
+            by.waker_task = i ? 3 : 2;
+            by.waker_stack = posts;
+        } else if (i == 2) {
+            by.irq = 1;
+            by.waker_stack = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_MARKER, "[irq]", "", 0)}, 1);
+        }
+        ev.attr = waits_add(&w.s.waits, &by);
+        *vec_push(&w.s.events) = ev;
+        ev.flags = EVENT_SHORT;
+        ev.dur = 1;
+        *vec_push(&w.s.events) = ev;
+    }
+    expect(&w, &(struct fold_opts){.metric = "waker"},
+           "python3;main (a.py);wait (a.py) 4\n"
+           "python3;main (a.py);wait (a.py);[woken by];[irq] 40\n"
+           "python3;main (a.py);wait (a.py);[woken by];[unknown] 80\n"
+           "python3;main (a.py);wait (a.py);[woken by];python3;main (a.py);post (b.py) 20\n"
+           "python3;main (a.py);wait (a.py);[woken by];python3;wor_ker_;main (a.py);post (b.py) 10\n");
+    expect(&w, &(struct fold_opts){.metric = "offcpu"}, "python3;main (a.py);wait (a.py) 154\n");
+    store_release(&w.s);
+}
+
 static void samples_in_time_order(void **state)
 {
     struct fold_opts o = {.samples = 1};
@@ -236,9 +276,10 @@ static void deep_recursion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roots_and_names),       cmocka_unit_test(addresses_become_functions),
-        cmocka_unit_test(lines_are_sorted),      cmocka_unit_test(spans_and_unknown_metrics),
-        cmocka_unit_test(samples_in_time_order), cmocka_unit_test(deep_recursion),
+        cmocka_unit_test(roots_and_names),    cmocka_unit_test(addresses_become_functions),
+        cmocka_unit_test(lines_are_sorted),   cmocka_unit_test(spans_and_unknown_metrics),
+        cmocka_unit_test(wakers_stand_below), cmocka_unit_test(samples_in_time_order),
+        cmocka_unit_test(deep_recursion),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
