@@ -188,9 +188,15 @@ static uint32_t own_stack(const struct builder *b, const struct event *ev)
     return ev->stack <= b->s->stacks.nodes.n ? ev->stack : 0;
 }
 
+/* A sum of short waits has had many wakers. */
+static const struct wait *wait_of(const struct builder *b, const struct event *ev)
+{
+    return ev->flags & EVENT_SHORT ? NULL : waits_get(&b->s->waits, ev->attr);
+}
+
 static uint32_t waker_stack(const struct builder *b, const struct event *ev)
 {
-    const struct wait *w = waits_get(&b->s->waits, ev->attr);
+    const struct wait *w = wait_of(b, ev);
 
     return w && w->waker_stack <= b->s->stacks.nodes.n ? w->waker_stack : 0;
 }
@@ -225,10 +231,10 @@ static void place(struct builder *b, struct placed *list, size_t n,
 static uint32_t waker_root(struct builder *b, const struct placed *at)
 {
     const struct event *ev = &b->s->events.a[at->event];
-    const struct wait *w = waits_get(&b->s->waits, ev->attr);
+    const struct wait *w = wait_of(b, ev);
     uint32_t node;
 
-    if (!w || ev->flags & EVENT_SHORT)
+    if (!w)
         return at->node;
     node = child_of(b, at->node, fold_frames_marker(&b->frames, "[woken by]"));
     if (w->waker_task && w->waker_task <= b->s->tasks.list.n)
