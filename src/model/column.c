@@ -16,13 +16,6 @@ static void cut(struct wlog_payload *p, size_t from)
         *vec_push(&p->cuts) = from;
 }
 
-static uint64_t zigzag(uint64_t v, uint64_t before)
-{
-    int64_t d = (int64_t)(v - before);
-
-    return ((uint64_t)d << 1) ^ (uint64_t)(d >> 63);
-}
-
 static void put_planes(struct wlog_payload *p, const uint64_t *v, size_t n, int delta)
 {
     struct buf *b = &p->raw;
@@ -30,7 +23,7 @@ static void put_planes(struct wlog_payload *p, const uint64_t *v, size_t n, int 
     unsigned width = 1;
 
     for (size_t i = 0; i < n; before = v[i], i++)
-        all |= delta ? zigzag(v[i], before) : v[i];
+        all |= delta ? column_zigzag(v[i], before) : v[i];
     while (width < 8 && all >> (8 * width))
         width++;
     buf_addch(b, (char)width);
@@ -40,7 +33,7 @@ static void put_planes(struct wlog_payload *p, const uint64_t *v, size_t n, int 
             cut(p, b->len);
         before = 0;
         for (size_t i = 0; i < n; before = v[i], i++)
-            b->data[b->len++] = (char)((delta ? zigzag(v[i], before) : v[i]) >> (8 * k));
+            b->data[b->len++] = (char)((delta ? column_zigzag(v[i], before) : v[i]) >> (8 * k));
     }
 }
 
@@ -52,7 +45,7 @@ static void put_varints(struct buf *b, const uint64_t *v, size_t n, int delta)
     buf_reserve(b, 10 * n);
     o = b->data + b->len;
     for (size_t i = 0; i < n; before = v[i], i++) {
-        uint64_t x = delta ? zigzag(v[i], before) : v[i];
+        uint64_t x = delta ? column_zigzag(v[i], before) : v[i];
 
         for (; x >= 0x80; x >>= 7)
             *o++ = (char)(x | 0x80);
@@ -118,11 +111,6 @@ void column_put_best(struct wlog_payload *p, const uint64_t *v, size_t n, struct
     buf_release(&packed);
 }
 
-static uint64_t unzigzag(uint64_t z, uint64_t before)
-{
-    return before + ((z >> 1) ^ -(z & 1));
-}
-
 /* cursor_varint, but inlined: this is the inner loop of opening a session. */
 static uint64_t varint(struct cursor *c)
 {
@@ -144,7 +132,7 @@ static void get_varints(struct cursor *c, uint64_t *v, size_t n, int delta)
     uint64_t before = 0;
 
     for (size_t i = 0; i < n && !c->bad; i++)
-        v[i] = before = delta ? unzigzag(varint(c), before) : varint(c);
+        v[i] = before = delta ? column_unzigzag(varint(c), before) : varint(c);
 }
 
 static void get_planes(struct cursor *c, uint64_t *v, size_t n, int delta)
@@ -162,7 +150,7 @@ static void get_planes(struct cursor *c, uint64_t *v, size_t n, int delta)
         for (size_t i = 0; i < n; i++)
             v[i] |= (uint64_t)p[k * n + i] << (8 * k);
     for (size_t i = 0; delta && i < n; i++)
-        v[i] = before = unzigzag(v[i], before);
+        v[i] = before = column_unzigzag(v[i], before);
 }
 
 void column_get(struct cursor *c, uint64_t *v, size_t n)

@@ -28,6 +28,19 @@ void column_put(struct wlog_payload *p, const uint64_t *v, size_t n, enum column
  */
 void column_put_best(struct wlog_payload *p, const uint64_t *v, size_t n, struct zpacker *trial);
 
+/* v as its distance from `before`, small distances to either side as small numbers; modulo 2^64. */
+static inline uint64_t column_zigzag(uint64_t v, uint64_t before)
+{
+    int64_t d = (int64_t)(v - before);
+
+    return ((uint64_t)d << 1) ^ (uint64_t)(d >> 63);
+}
+
+static inline uint64_t column_unzigzag(uint64_t z, uint64_t before)
+{
+    return before + ((z >> 1) ^ -(z & 1));
+}
+
 /* Fills v[0..n). A bad column sets c->bad and zeroes v. */
 void column_get(struct cursor *c, uint64_t *v, size_t n);
 

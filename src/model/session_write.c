@@ -15,7 +15,7 @@
 
 enum {
     FLUSH_LEVEL = 3,    /* zstd while recording */
-    COMPACT_LEVEL = 12, /* once, at sealing */
+    COMPACT_LEVEL = 15, /* once, at sealing */
     COMPACT_MAX =
         64 << 20,         /* bytes of log beyond which sealing does not rewrite it: that would take seconds */
     RELOAD_MAX = 1 << 20, /* events: 48 MB of them, twice while the log is rewritten */

@@ -94,28 +94,45 @@ static int frames_get_rows(struct store *s, struct cursor *c, size_t n)
     return c->bad ? -1 : 0;
 }
 
+/* nodes[before..before + n); `below`: what last stood below a frame. */
+static int fill_stacks(struct stack_node *nodes, size_t before, size_t n, const uint64_t *up,
+                       const uint64_t *frame, uint32_t *below, size_t frames)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t id = before + i, parent = id - up[i];
+        uint32_t *last;
+        uint64_t f;
+
+        if (up[i] > id)
+            return -1;
+        last = &below[parent ? nodes[parent - 1].frame : 0];
+        f = column_unzigzag(frame[i], *last);
+        if (!f || f > frames)
+            return -1;
+        *last = (uint32_t)f;
+        nodes[id] = (struct stack_node){(uint32_t)parent, (uint32_t)f};
+    }
+    return 0;
+}
+
 static int stacks_get_rows(struct store *s, struct cursor *c, size_t n)
 {
     uint64_t *v = mem_alloc(2 * n * sizeof(*v)), *up = v, *frame = v + n;
+    uint32_t *below = mem_calloc(s->frames.list.n + 1, sizeof(*below));
     size_t before = s->stacks.nodes.n;
-    struct stack_node *to;
+    int rc = -1;
 
     column_get(c, up, n);
     column_get(c, frame, n);
-    if (before + n > UINT32_MAX)
-        c->bad = 1;
-    stacks_reserve(&s->stacks, before + n);
-    to = s->stacks.nodes.a + before;
-    for (size_t i = 0; i < n && !c->bad; i++) {
-        if (up[i] > before + i || !frame[i] || frame[i] > s->frames.list.n)
-            c->bad = 1;
-        else
-            to[i] = (struct stack_node){(uint32_t)(before + i - up[i]), (uint32_t)frame[i]};
+    if (!c->bad && before + n <= INT32_MAX) { /* stacks_push has 31 bits for an id */
+        stacks_reserve(&s->stacks, before + n);
+        rc = fill_stacks(s->stacks.nodes.a, before, n, up, frame, below, s->frames.list.n);
     }
-    if (!c->bad)
+    if (!rc)
         s->stacks.nodes.n += n;
+    free(below);
     free(v);
-    return c->bad ? -1 : 0;
+    return rc;
 }
 
 enum { TASK_FIELDS = 13 };

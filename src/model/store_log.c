@@ -90,14 +90,26 @@ static void frames_put(struct wlog_payload *p, const struct frame *f, size_t n, 
     free(v);
 }
 
-static void stacks_put(struct wlog_payload *p, const struct stack_node *a, size_t from, size_t n,
+/* A frame is put as its distance from the one that last stood below an equal frame: what a call site calls is
+ * mostly what it called before, or the next place in the same function. */
+static void stacks_put(struct wlog_payload *p, const struct store *s, size_t from, size_t n,
                        struct zpacker *trial)
 {
+    const struct stack_node *a = s->stacks.nodes.a;
+    uint32_t *below = mem_calloc(s->frames.list.n + 1, sizeof(*below));
     uint64_t *v = mem_alloc(n * sizeof(*v));
 
     /* How far above lies the parent: 0 in a chain. */
     PUT_COLUMN(p, v, n, WLOG_EVENTS, trial, from + i - a[from + i].parent);
-    PUT_COLUMN(p, v, n, WLOG_EVENTS, trial, a[from + i].frame);
+    for (size_t i = 0; i < n; i++) {
+        struct stack_node k = a[from + i];
+        uint32_t *last = &below[k.parent ? a[k.parent - 1].frame : 0];
+
+        v[i] = column_zigzag(k.frame, *last);
+        *last = k.frame;
+    }
+    store_log_column(p, v, n, WLOG_EVENTS, trial);
+    free(below);
     free(v);
 }
 
@@ -169,14 +181,14 @@ static int flush_frames(struct store_log *w, const struct frames *f, struct err 
     return 0;
 }
 
-static int flush_stacks(struct store_log *w, const struct stacks *s, struct err *e)
+static int flush_stacks(struct store_log *w, const struct store *s, struct err *e)
 {
-    while (w->stacks < s->nodes.n) {
-        size_t n = rows(w->stacks, s->nodes.n);
+    while (w->stacks < s->stacks.nodes.n) {
+        size_t n = rows(w->stacks, s->stacks.nodes.n);
         struct wlog_payload p = {0};
 
         buf_add_varint(&p.raw, n);
-        stacks_put(&p, s->nodes.a, w->stacks, n, w->trial);
+        stacks_put(&p, s, w->stacks, n, w->trial);
         if (append(w, WLOG_STACKS, &p, e))
             return -1;
         w->stacks += n;
@@ -353,9 +365,9 @@ static int flush_events(struct store_log *w, struct store *s, int keep, struct e
 
 int store_log_flush(struct store_log *w, struct store *s, int keep_events, struct err *e)
 {
-    if (flush_strings(w, &s->strings, e) || flush_frames(w, &s->frames, e) ||
-        flush_stacks(w, &s->stacks, e) || flush_tasks(w, &s->tasks, e) || flush_names(w, &s->frames, e) ||
-        flush_waits(w, &s->waits, e) || flush_counters(w, s, e))
+    if (flush_strings(w, &s->strings, e) || flush_frames(w, &s->frames, e) || flush_stacks(w, s, e) ||
+        flush_tasks(w, &s->tasks, e) || flush_names(w, &s->frames, e) || flush_waits(w, &s->waits, e) ||
+        flush_counters(w, s, e))
         return -1;
     return flush_events(w, s, keep_events, e);
 }
