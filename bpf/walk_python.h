@@ -94,6 +94,15 @@ PY_INLINE int py_cached(void *mem, const struct py_layout *lay, struct py_walk *
     return link == ts && !py_first(mem, lay, w);
 }
 
+/* Is thread state `ts` this thread's? The newest one is linked in before its thread writes its id there, so
+ * that not to have been found says nothing about it. */
+PY_INLINE int py_is_mine(void *mem, const struct py_layout *lay, const struct py_walk *w, __u64 ts)
+{
+    __u64 id;
+
+    return ts && !py_ptr(mem, ts + lay->ts_thread_id, &id) && id == w->thread_id;
+}
+
 /* Starts a walk. Returns 1 when thread states must be searched: call py_find(). */
 PY_INLINE int py_begin(void *mem, const struct py_layout *lay, const struct py_proc *proc, struct py_walk *w,
                        __u64 thread_id, const struct py_cache *cache)
@@ -111,7 +120,7 @@ PY_INLINE int py_begin(void *mem, const struct py_layout *lay, const struct py_p
         return py_fail(w);
     /* There was none, and no state came since; of several interpreters only the newest is known not to have
      * one. */
-    if (cache && !cache->ts && cache->head == w->head && !w->older)
+    if (cache && !cache->ts && cache->head == w->head && !w->older && !py_is_mine(mem, lay, w, w->head))
         return 0;
     if (cache && cache->ts && py_cached(mem, lay, w, cache->ts)) {
         if (w->frame)
