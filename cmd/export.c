@@ -3,6 +3,7 @@
 
 #include "analyze/fold.h"
 #include "analyze/open.h"
+#include "analyze/timeline.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "exchange/export/export.h"
@@ -19,7 +20,8 @@ struct export_opts {
 };
 
 static const struct opt options[] = {
-    OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded", "folded", "what to write"),
+    OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded", "folded|chrome|perfetto",
+               "what to write"),
     OPT_STRING('m', "metric", struct export_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_STRING('o', "output", struct export_opts, output, "FILE", "to FILE, not to stdout"),
     OPT_FLAG('k', "kernel", struct export_opts, kernel, "mark kernel functions with _[k]"),
@@ -47,30 +49,55 @@ static int write_product(const struct export_opts *o, const struct buf *b, struc
     return rc ? err_wrap(e, "%s", o->output) : 0;
 }
 
-static int export(const struct export_opts *o, const char *path, struct err *e)
+static int export_profile(const struct exporter *x, const struct export_opts *o, const struct session *s,
+                          struct buf *out, struct err *e)
 {
-    const struct exporter *x = exporter_find(o->format, e);
     struct fold_opts fold = {.metric = o->metric,
                              .kernel_suffix = o->kernel,
                              .lines = o->lines,
                              .inlines = o->inlines,
                              .pids = o->pids};
     struct profile p = {0};
+    struct export_input in = {.session = s, .profile = &p};
+    int rc = fold_profile(&p, s, &fold, e);
+
+    if (!rc)
+        rc = x->run(&in, out, e);
+    profile_release(&p);
+    return rc;
+}
+
+static int export_timeline(const struct exporter *x, const struct export_opts *o, const struct session *s,
+                           struct buf *out, struct err *e)
+{
+    struct timeline_opts all = {.kernel_suffix = o->kernel, .lines = o->lines, .inlines = o->inlines};
+    struct timeline t = {0};
+    struct export_input in = {.session = s, .timeline = &t};
+    int rc;
+
+    if (o->metric)
+        return err_set(e, "--metric is for profiles: %s writes a timeline, with everything on it", x->name);
+    if (!timeline_has(s))
+        return err_set(e, "nothing in %s has a time, as in imported stacks: there is no timeline to write",
+                       s->path);
+    timeline_build(&t, s, &all);
+    rc = x->run(&in, out, e);
+    timeline_release(&t);
+    return rc;
+}
+
+static int export(const struct export_opts *o, const char *path, struct err *e)
+{
+    const struct exporter *x = exporter_find(o->format, e);
     struct session s;
     struct buf out = {0};
     int rc;
 
     if (!x || open_session(&s, path, e))
         return -1;
-    rc = fold_profile(&p, &s, &fold, e);
-    if (!rc) {
-        struct export_input in = {&s, &p};
-
-        rc = x->run(&in, &out, e);
-    }
+    rc = (x->wants_timeline ? export_timeline : export_profile)(x, o, &s, &out, e);
     if (!rc)
         rc = write_product(o, &out, e);
-    profile_release(&p);
     session_release(&s);
     buf_release(&out);
     return rc;
@@ -96,6 +123,7 @@ const struct command cmd_export = {
     .nopts = ARRAY_SIZE(options),
     .values_size = sizeof(struct export_opts),
     .examples = "wprof export --format folded -o train.folded\n"
-                "wprof export --kernel wprof-train-20260716-153012-abc123 | flamegraph.pl >train.svg",
+                "wprof export --kernel wprof-train-20260716-153012-abc123 | flamegraph.pl >train.svg\n"
+                "wprof export --format perfetto -o train.pftrace",
     .run = export_run,
 };

@@ -10,7 +10,8 @@
 struct raw_span {
     uint64_t start, end;
     uint32_t event; /* index + 1; 0: of none, the thread was running */
-    uint8_t state, flags, depth;
+    uint16_t depth;
+    uint8_t state, flags;
 };
 
 typedef VEC(struct raw_span) raw_spans;

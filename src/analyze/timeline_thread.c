@@ -43,7 +43,7 @@ static void sum_short(struct timeline_lane *lane, const struct event *ev)
 
 /* What the scheduler did to the thread, in `depth` 0, or its waits for the GIL in 1. They do not overlap:
  * what does, by rounding or because records were lost, is cut. Gives the end of the last. */
-static uint64_t add_spans(struct timeline_job *j, struct lane_plan *plan, uint8_t depth, uint64_t from)
+static uint64_t add_spans(struct timeline_job *j, struct lane_plan *plan, uint16_t depth, uint64_t from)
 {
     uint64_t done = from;
 
@@ -68,7 +68,7 @@ static uint64_t add_spans(struct timeline_job *j, struct lane_plan *plan, uint8_
             *vec_push(&j->raws) = (struct raw_span){.start = done, .end = r.start, .state = TIMELINE_RUNNING};
         *vec_push(&j->raws) = r;
         done = r.end;
-        plan->lane.depth = (uint8_t)(depth + 1 > plan->lane.depth ? depth + 1 : plan->lane.depth);
+        plan->lane.depth = (uint16_t)(depth + 1 > plan->lane.depth ? depth + 1 : plan->lane.depth);
     }
     return done;
 }
@@ -115,16 +115,27 @@ void timeline_thread(struct timeline_job *j, struct lane_plan *plan)
 
 /* ---- marks ---- */
 
-/* The first row that is free at the mark's start. */
-static uint8_t free_row(uint64_t *ends, size_t n, const struct raw_span *r)
+#define MARK_ROWS 8 /* on a page */
+
+struct rows {
+    uint64_t *a; /* each row's end */
+    size_t n, cap, most;
+};
+
+/* Requests overlap. Each stands in the first row that is free at its start; where rows are bounded, what is
+ * too much shares the last. */
+static uint16_t free_row(struct rows *rows, const struct raw_span *r)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (ends[i] <= r->start) {
-            ends[i] = r->end;
-            return (uint8_t)i;
-        }
-    }
-    return (uint8_t)(n - 1);
+    size_t i = 0;
+
+    while (i < rows->n && rows->a[i] > r->start)
+        i++;
+    if (i == rows->n && i < rows->most)
+        *vec_push(rows) = 0;
+    else if (i == rows->n)
+        i--;
+    rows->a[i] = r->end;
+    return (uint16_t)i;
 }
 
 static int by_depth(const void *pa, const void *pb)
@@ -140,7 +151,7 @@ static int by_depth(const void *pa, const void *pb)
 
 void timeline_marks(struct timeline_job *j, struct lane_plan *plan)
 {
-    uint64_t ends[4] = {0}; /* more that lie over each other share the last row */
+    struct rows rows = {.most = j->o->max_spans ? MARK_ROWS : UINT16_MAX};
 
     plan->raw = j->raws.n;
     for (size_t i = 0; i < plan->nevents; i++) {
@@ -150,13 +161,14 @@ void timeline_marks(struct timeline_job *j, struct lane_plan *plan)
             continue;
         r = raw_of(j, plan->events[i]);
         r.state = TIMELINE_MARK;
-        r.depth = r.end > r.start ? free_row(ends, ARRAY_SIZE(ends), &r) : 0;
+        r.depth = r.end > r.start ? free_row(&rows, &r) : 0;
         if (r.depth >= plan->lane.depth)
-            plan->lane.depth = (uint8_t)(r.depth + 1);
+            plan->lane.depth = (uint16_t)(r.depth + 1);
         *vec_push(&j->raws) = r;
     }
     plan->nraw = j->raws.n - plan->raw;
     if (plan->nraw)
         qsort(j->raws.a + plan->raw, plan->nraw, sizeof(*j->raws.a), by_depth);
     plan->lane.to = j->t->end;
+    vec_release(&rows);
 }

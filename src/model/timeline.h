@@ -37,8 +37,9 @@ struct timeline_span {
     uint32_t waker;       /* index into tasks + 1: who ended it; 0: not known */
     uint32_t waker_stack; /* node of `stacks`, 0: none */
     uint32_t merged;      /* how many this stands for, where they were too short to show; 0: it is one */
+    uint16_t depth; /* row in the lane: threads: 0 what the scheduler did, 1 waits for the GIL; marks: as it
+                       takes */
     uint8_t state, flags;
-    uint8_t depth;                   /* row in the lane: 1 lies over 0 */
     uint8_t share[TIMELINE_CLASSES]; /* of a merged one: parts of 255 */
 };
 
@@ -67,7 +68,8 @@ struct timeline_process {
 enum timeline_lane_kind { TIMELINE_THREAD, TIMELINE_METRIC, TIMELINE_MARKS };
 
 struct timeline_lane {
-    uint8_t kind, depth;      /* rows of spans */
+    uint16_t depth; /* rows of spans */
+    uint8_t kind;
     uint32_t process;         /* index */
     uint32_t task;            /* index + 1; of threads */
     uint32_t name;            /* string: the thread's, the metric's; of marks 0 */

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The timeline as Chrome trace JSON ("Trace Event Format", the document of the Catapult project), which
+ * ui.perfetto.dev and chrome://tracing read. Times are microseconds, with three decimals.
+ */
+#include "base/json.h"
+#include "exchange/export/export.h"
+
+#include <stdio.h>
+
+struct writer {
+    struct json_writer json;
+    const struct timeline *t;
+    uint64_t flows;
+};
+
+static double us(uint64_t ns)
+{
+    return (double)ns / 1000;
+}
+
+static const char *string(const struct writer *w, uint32_t id)
+{
+    return strtab_get(&w->t->stacks.strings, id);
+}
+
+static const struct timeline_task *lane_task(const struct writer *w, const struct timeline_lane *lane)
+{
+    return lane->task ? &w->t->tasks.a[lane->task - 1] : NULL;
+}
+
+static uint32_t lane_pid(const struct writer *w, const struct timeline_lane *lane)
+{
+    return w->t->processes.a[lane->process].pid;
+}
+
+/* Opens an event; thread 0 is none, for what belongs to the process. */
+static void begin(struct writer *w, const char *phase, const char *name, uint32_t pid, uint32_t tid)
+{
+    buf_addch(w->json.out, '\n');
+    json_object(&w->json, NULL);
+    json_str(&w->json, "ph", phase);
+    json_str(&w->json, "name", name);
+    json_u64(&w->json, "pid", pid);
+    json_u64(&w->json, "tid", tid ? tid : pid);
+}
+
+static void stack_id(struct writer *w, uint32_t stack)
+{
+    char id[16];
+
+    if (!stack)
+        return;
+    snprintf(id, sizeof(id), "%u", stack);
+    json_str(&w->json, "sf", id);
+}
+
+static void place(struct writer *w, const char *key, uint32_t stack)
+{
+    struct buf text = {0};
+
+    timeline_place(w->t, stack, &text);
+    if (text.len)
+        json_str(&w->json, key, text.data);
+    buf_release(&text);
+}
+
+/* ---- names ---- */
+
+static void name_it(struct writer *w, const char *what, uint32_t pid, uint32_t tid, const char *name)
+{
+    begin(w, "M", what, pid, tid);
+    json_object(&w->json, "args");
+    json_str(&w->json, "name", name);
+    json_end_object(&w->json);
+    json_end_object(&w->json);
+}
+
+static void put_names(struct writer *w)
+{
+    const struct timeline *t = w->t;
+
+    for (size_t i = 0; i < t->processes.n; i++)
+        name_it(w, "process_name", t->processes.a[i].pid, 0, string(w, t->processes.a[i].name));
+    for (size_t i = 0; i < t->tasks.n; i++)
+        name_it(w, "thread_name", t->tasks.a[i].pid, t->tasks.a[i].tid, string(w, t->tasks.a[i].name));
+}
+
+/* ---- threads ---- */
+
+static const char *category(unsigned state)
+{
+    static const char *const names[] = {
+        [TIMELINE_RUNS] = "running", [TIMELINE_QUEUES] = "runnable", [TIMELINE_WAITS] = "waiting"};
+
+    return names[timeline_class(state)];
+}
+
+static void put_args(struct writer *w, const struct timeline_span *s)
+{
+    const struct timeline_task *waker = s->waker ? &w->t->tasks.a[s->waker - 1] : NULL;
+    char text[128];
+
+    json_object(&w->json, "args");
+    if (s->name)
+        json_str(&w->json, "what", string(w, s->name));
+    place(w, "at", s->stack);
+    if (waker) {
+        snprintf(text, sizeof(text), "%s (%u)", string(w, waker->name), waker->tid);
+        json_str(&w->json, "woken_by", text);
+        place(w, "woken_at", s->waker_stack);
+    } else if (s->flags & TIMELINE_IRQ) {
+        json_str(&w->json, "woken_by", "[irq]");
+    }
+    if (s->flags & TIMELINE_OPEN)
+        json_bool(&w->json, "open", 1);
+    json_end_object(&w->json);
+}
+
+static void put_span(struct writer *w, const struct timeline_span *s, uint32_t pid, uint32_t tid)
+{
+    begin(w, "X", timeline_state_name(s->state), pid, tid);
+    json_str(&w->json, "cat", category(s->state));
+    json_f64(&w->json, "ts", us(s->start));
+    json_f64(&w->json, "dur", us(s->end - s->start));
+    stack_id(w, s->stack);
+    put_args(w, s);
+    json_end_object(&w->json);
+}
+
+/* From the waker, when it woke, to the woken thread's next span. */
+static void put_flow(struct writer *w, const struct timeline_span *s, uint32_t pid, uint32_t tid)
+{
+    const struct timeline_task *waker = &w->t->tasks.a[s->waker - 1];
+
+    w->flows++;
+    begin(w, "s", "wakes", waker->pid, waker->tid);
+    json_str(&w->json, "cat", "wake");
+    json_u64(&w->json, "id", w->flows);
+    json_f64(&w->json, "ts", us(s->end));
+    json_end_object(&w->json);
+    begin(w, "f", "wakes", pid, tid);
+    json_str(&w->json, "cat", "wake");
+    json_u64(&w->json, "id", w->flows);
+    json_str(&w->json, "bp", "e");
+    json_f64(&w->json, "ts", us(s->end));
+    json_end_object(&w->json);
+}
+
+static void put_tick(struct writer *w, const struct timeline_tick *tick, uint32_t pid, uint32_t tid)
+{
+    struct buf name = {0};
+
+    timeline_place(w->t, tick->stack, &name);
+    begin(w, "P", name.len ? name.data : "sample", pid, tid);
+    json_str(&w->json, "cat", "sample");
+    json_f64(&w->json, "ts", us(tick->ts));
+    stack_id(w, tick->stack);
+    json_end_object(&w->json);
+    buf_release(&name);
+}
+
+/* What may lie over other spans of its thread: a pair of b and e. Without a length it is an instant. */
+static void put_apart(struct writer *w, const struct timeline_lane *lane, uint32_t i)
+{
+    const struct timeline_span *s = &w->t->spans.a[i];
+    const struct timeline_task *task = lane_task(w, lane);
+    const char *name = s->state == TIMELINE_MARK ? string(w, s->name) : timeline_state_name(s->state);
+    int instant = s->end == s->start;
+
+    for (int last = 0; last <= !instant; last++) {
+        begin(w, instant ? "i" : last ? "e" : "b", name, lane_pid(w, lane), task ? task->tid : 0);
+        json_str(&w->json, "cat", s->state == TIMELINE_MARK ? "mark" : category(s->state));
+        json_f64(&w->json, "ts", us(last ? s->end : s->start));
+        if (instant)
+            json_str(&w->json, "s", lane->process ? "p" : "g");
+        else
+            json_u64(&w->json, "id", i + 1);
+        if (!last && s->state != TIMELINE_MARK)
+            put_args(w, s);
+        json_end_object(&w->json);
+    }
+}
+
+static void put_thread(struct writer *w, const struct timeline_lane *lane)
+{
+    const struct timeline_task *task = lane_task(w, lane);
+
+    for (uint32_t i = lane->first; i < lane->first + lane->n; i++) {
+        const struct timeline_span *s = &w->t->spans.a[i];
+
+        if (s->depth) {
+            put_apart(w, lane, i);
+            continue;
+        }
+        put_span(w, s, task->pid, task->tid);
+        if (s->waker && !(s->flags & TIMELINE_OPEN) && w->t->tasks.a[s->waker - 1].lane)
+            put_flow(w, s, task->pid, task->tid);
+    }
+    for (uint32_t i = lane->tick; i < lane->tick + lane->nticks; i++)
+        put_tick(w, &w->t->ticks.a[i], task->pid, task->tid);
+}
+
+/* ---- metrics ---- */
+
+static void put_metric(struct writer *w, const struct timeline_lane *lane)
+{
+    const struct timeline_task *task = lane_task(w, lane);
+    char name[256];
+
+    snprintf(name, sizeof(name), task ? "%.200s (%u)" : "%.200s", string(w, lane->name),
+             task ? task->tid : 0);
+    for (uint32_t i = lane->first; i < lane->first + lane->n; i++) {
+        begin(w, "C", name, lane_pid(w, lane), 0);
+        json_f64(&w->json, "ts", us(w->t->points.a[i].ts));
+        json_object(&w->json, "args");
+        json_u64(&w->json, "value", w->t->points.a[i].value);
+        json_end_object(&w->json);
+        json_end_object(&w->json);
+    }
+}
+
+static void put_lane(struct writer *w, const struct timeline_lane *lane)
+{
+    if (lane->kind == TIMELINE_THREAD)
+        put_thread(w, lane);
+    else if (lane->kind == TIMELINE_METRIC)
+        put_metric(w, lane);
+    else
+        for (uint32_t i = lane->first; i < lane->first + lane->n; i++)
+            put_apart(w, lane, i);
+}
+
+/* ---- stacks ---- */
+
+static void put_stacks(struct writer *w)
+{
+    const struct profile *p = &w->t->stacks;
+    struct buf label = {0};
+    char id[16];
+
+    json_object(&w->json, "stackFrames");
+    for (uint32_t i = 1; i < p->nodes.n; i++) {
+        const struct profile_frame *f = &p->frames.a[p->nodes.a[i].frame];
+
+        buf_clear(&label);
+        profile_frame_label(p, p->nodes.a[i].frame, &label);
+        snprintf(id, sizeof(id), "%u", i);
+        json_object(&w->json, id);
+        json_str(&w->json, "name", buf_str(&label));
+        json_str(&w->json, "category", f->module ? string(w, f->module) : "");
+        if (p->nodes.a[i].parent) {
+            snprintf(id, sizeof(id), "%u", p->nodes.a[i].parent);
+            json_str(&w->json, "parent", id);
+        }
+        json_end_object(&w->json);
+    }
+    json_end_object(&w->json);
+    buf_release(&label);
+}
+
+static void put_other(struct writer *w, const struct meta *m)
+{
+    json_object(&w->json, "otherData");
+    json_str(&w->json, "recorder", "wprof");
+    json_str(&w->json, "session", m->session_id);
+    json_str(&w->json, "host", m->host);
+    json_f64(&w->json, "start_ts", m->start_ts);
+    json_u64(&w->json, "start_monotonic_ns", m->start_mono);
+    json_end_object(&w->json);
+}
+
+static int run(const struct export_input *in, struct buf *out, struct err *e)
+{
+    struct writer w = {.json = {.out = out}, .t = in->timeline};
+
+    json_object(&w.json, NULL);
+    json_str(&w.json, "displayTimeUnit", "ns");
+    put_other(&w, &in->session->meta);
+    put_stacks(&w);
+    json_array(&w.json, "traceEvents");
+    put_names(&w);
+    for (size_t i = 0; i < in->timeline->lanes.n; i++)
+        put_lane(&w, &in->timeline->lanes.a[i]);
+    json_end_array(&w.json);
+    json_end_object(&w.json);
+    buf_addch(out, '\n');
+    return 0;
+}
+
+const struct exporter export_chrome = {
+    .name = "chrome",
+    .summary = "the timeline as Chrome trace JSON: what ui.perfetto.dev and chrome://tracing read",
+    .wants_timeline = 1,
+    .run = run,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Field numbers and constants of Perfetto's trace format, from protos/perfetto/trace in its source. */
+#ifndef WPROF_EXCHANGE_EXPORT_PERFETTO_FIELDS_H
+#define WPROF_EXCHANGE_EXPORT_PERFETTO_FIELDS_H
+
+enum { PF_TRACE_PACKET = 1 };
+
+enum packet_field {
+    PF_PACKET_CLOCK_SNAPSHOT = 6,
+    PF_PACKET_TIMESTAMP = 8,
+    PF_PACKET_SEQUENCE = 10, /* trusted_packet_sequence_id */
+    PF_PACKET_TRACK_EVENT = 11,
+    PF_PACKET_INTERNED = 12,
+    PF_PACKET_SEQUENCE_FLAGS = 13,
+    PF_PACKET_DEFAULTS = 59,
+    PF_PACKET_TRACK_DESCRIPTOR = 60,
+    PF_PACKET_PERF_SAMPLE = 66,
+};
+
+enum { PF_SEQUENCE_CLEARED = 1, PF_SEQUENCE_NEEDS_STATE = 2 };
+
+enum { PF_DEFAULTS_CLOCK = 58 };
+enum { PF_SNAPSHOT_CLOCKS = 1, PF_SNAPSHOT_PRIMARY = 2 };
+enum { PF_CLOCK_FIELD_ID = 1, PF_CLOCK_FIELD_TIME = 2 };
+enum { PF_BUILTIN_REALTIME = 1, PF_BUILTIN_MONOTONIC = 3 };
+
+enum descriptor_field {
+    PF_DESCRIPTOR_UUID = 1,
+    PF_DESCRIPTOR_NAME = 2,
+    PF_DESCRIPTOR_PROCESS = 3,
+    PF_DESCRIPTOR_THREAD = 4,
+    PF_DESCRIPTOR_PARENT = 5,
+    PF_DESCRIPTOR_COUNTER = 8,
+};
+
+enum { PF_PROCESS_PID = 1, PF_PROCESS_NAME = 6 };
+enum { PF_THREAD_PID = 1, PF_THREAD_TID = 2, PF_THREAD_NAME = 5 };
+
+enum event_field {
+    PF_EVENT_ANNOTATION = 4,
+    PF_EVENT_CATEGORY_IID = 3,
+    PF_EVENT_TYPE = 9,
+    PF_EVENT_NAME_IID = 10,
+    PF_EVENT_TRACK = 11,
+    PF_EVENT_COUNTER_VALUE = 30,
+    PF_EVENT_FLOW = 47,
+    PF_EVENT_FLOW_END = 48, /* terminating_flow_ids */
+    PF_EVENT_CALLSTACK_IID = 56,
+};
+
+enum { PF_TYPE_BEGIN = 1, PF_TYPE_END = 2, PF_TYPE_INSTANT = 3, PF_TYPE_COUNTER = 4 };
+enum { PF_ANNOTATION_NAME_IID = 1, PF_ANNOTATION_STRING = 6 };
+
+enum interned_field {
+    PF_INTERNED_CATEGORIES = 1,
+    PF_INTERNED_EVENT_NAMES = 2,
+    PF_INTERNED_ANNOTATION_NAMES = 3,
+    PF_INTERNED_FUNCTION_NAMES = 5,
+    PF_INTERNED_FRAMES = 6,
+    PF_INTERNED_CALLSTACKS = 7,
+};
+
+enum { PF_IID = 1, PF_INTERNED_TEXT = 2 }; /* of every interned message */
+enum { PF_FRAME_FUNCTION = 2 };
+enum { PF_CALLSTACK_FRAME = 2 }; /* repeated, the outermost first */
+
+enum { PF_SAMPLE_PID = 2, PF_SAMPLE_TID = 3, PF_SAMPLE_CALLSTACK = 4 };
+
+#endif
