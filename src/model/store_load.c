@@ -94,45 +94,51 @@ static int frames_get_rows(struct store *s, struct cursor *c, size_t n)
     return c->bad ? -1 : 0;
 }
 
-/* nodes[before..before + n); `below`: what last stood below a frame. */
-static int fill_stacks(struct stack_node *nodes, size_t before, size_t n, const uint64_t *up,
-                       const uint64_t *frame, uint32_t *below, size_t frames)
+/* Frames that were put as distances from what last stood below an equal frame. */
+static int undo_distances(const struct stack_node *nodes, size_t before, size_t n, const uint64_t *up,
+                          uint64_t *frame, size_t frames)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t id = before + i, parent = id - up[i];
-        uint32_t *last;
-        uint64_t f;
+    uint32_t *below = mem_calloc(frames + 1, sizeof(*below));
+    size_t i = 0;
 
-        if (up[i] > id)
-            return -1;
-        last = &below[parent ? nodes[parent - 1].frame : 0];
-        f = column_unzigzag(frame[i], *last);
-        if (!f || f > frames)
-            return -1;
-        *last = (uint32_t)f;
-        nodes[id] = (struct stack_node){(uint32_t)parent, (uint32_t)f};
+    for (; i < n && up[i] <= before + i; i++) {
+        size_t parent = before + i - up[i];
+        uint64_t above = !parent ? 0 : parent > before ? frame[parent - before - 1] : nodes[parent - 1].frame;
+
+        frame[i] = column_unzigzag(frame[i], below[above]);
+        if (!frame[i] || frame[i] > frames)
+            break;
+        below[above] = (uint32_t)frame[i];
     }
-    return 0;
+    free(below);
+    return i == n ? 0 : -1;
 }
 
 static int stacks_get_rows(struct store *s, struct cursor *c, size_t n)
 {
-    uint64_t *v = mem_alloc(2 * n * sizeof(*v)), *up = v, *frame = v + n;
-    uint32_t *below = mem_calloc(s->frames.list.n + 1, sizeof(*below));
-    size_t before = s->stacks.nodes.n;
-    int rc = -1;
+    uint64_t *v = mem_alloc(2 * n * sizeof(*v)), *up = v, *frame = v + n, coding = cursor_uint(c, 1);
+    size_t before = s->stacks.nodes.n, frames = s->frames.list.n;
+    struct stack_node *to;
 
     column_get(c, up, n);
     column_get(c, frame, n);
-    if (!c->bad && before + n <= INT32_MAX) { /* stacks_push has 31 bits for an id */
+    if (coding > STORE_LOG_DISTANCES || before + n > INT32_MAX) /* stacks_push has 31 bits for an id */
+        c->bad = 1;
+    if (!c->bad && coding == STORE_LOG_DISTANCES)
+        c->bad = undo_distances(s->stacks.nodes.a, before, n, up, frame, frames) != 0;
+    if (!c->bad)
         stacks_reserve(&s->stacks, before + n);
-        rc = fill_stacks(s->stacks.nodes.a, before, n, up, frame, below, s->frames.list.n);
+    to = s->stacks.nodes.a + before;
+    for (size_t i = 0; i < n && !c->bad; i++) {
+        if (up[i] > before + i || !frame[i] || frame[i] > frames)
+            c->bad = 1;
+        else
+            to[i] = (struct stack_node){(uint32_t)(before + i - up[i]), (uint32_t)frame[i]};
     }
-    if (!rc)
+    if (!c->bad)
         s->stacks.nodes.n += n;
-    free(below);
     free(v);
-    return rc;
+    return c->bad ? -1 : 0;
 }
 
 enum { TASK_FIELDS = 13 };

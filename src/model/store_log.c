@@ -90,17 +90,13 @@ static void frames_put(struct wlog_payload *p, const struct frame *f, size_t n, 
     free(v);
 }
 
-/* A frame is put as its distance from the one that last stood below an equal frame: what a call site calls is
- * mostly what it called before, or the next place in the same function. */
-static void stacks_put(struct wlog_payload *p, const struct store *s, size_t from, size_t n,
-                       struct zpacker *trial)
+/* Each frame as its distance from the one that last stood below an equal frame: what a call site calls is
+ * mostly what it called before, or the next place in the same function. Smaller, but slower to read. */
+static void distances(uint64_t *v, const struct store *s, size_t from, size_t n)
 {
     const struct stack_node *a = s->stacks.nodes.a;
     uint32_t *below = mem_calloc(s->frames.list.n + 1, sizeof(*below));
-    uint64_t *v = mem_alloc(n * sizeof(*v));
 
-    /* How far above lies the parent: 0 in a chain. */
-    PUT_COLUMN(p, v, n, WLOG_EVENTS, trial, from + i - a[from + i].parent);
     for (size_t i = 0; i < n; i++) {
         struct stack_node k = a[from + i];
         uint32_t *last = &below[k.parent ? a[k.parent - 1].frame : 0];
@@ -108,8 +104,24 @@ static void stacks_put(struct wlog_payload *p, const struct store *s, size_t fro
         v[i] = column_zigzag(k.frame, *last);
         *last = k.frame;
     }
-    store_log_column(p, v, n, WLOG_EVENTS, trial);
     free(below);
+}
+
+static void stacks_put(struct wlog_payload *p, const struct store *s, size_t from, size_t n,
+                       struct zpacker *trial)
+{
+    const struct stack_node *a = s->stacks.nodes.a;
+    uint64_t *v = mem_alloc(n * sizeof(*v));
+
+    buf_addch(&p->raw, trial ? STORE_LOG_DISTANCES : STORE_LOG_PLAIN);
+    /* How far above lies the parent: 0 in a chain. */
+    PUT_COLUMN(p, v, n, WLOG_EVENTS, trial, from + i - a[from + i].parent);
+    if (trial) {
+        distances(v, s, from, n);
+        store_log_column(p, v, n, WLOG_EVENTS, trial);
+    } else {
+        PUT_COLUMN(p, v, n, WLOG_EVENTS, trial, a[from + i].frame);
+    }
     free(v);
 }
 

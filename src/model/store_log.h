@@ -15,6 +15,9 @@ enum {
     STORE_LOG_BYTES = 16 << 20,    /* string bytes a block, about */
 };
 
+/* How a block of stacks tells its frames. */
+enum { STORE_LOG_PLAIN, STORE_LOG_DISTANCES };
+
 /* What of a store lies in the log already. */
 struct store_log {
     struct wlog_writer log;

@@ -269,7 +269,7 @@ static void nonsense_ends_the_log(void **state)
         {WLOG_STRINGS, "\1\0\3a\0b", 6},                     /* a NUL */
         {WLOG_STRINGS, "\377\377\377\377\017\0\1", 7},       /* too many rows */
         {WLOG_FRAMES, "\1\0\2\0\0\0\1\0\0\0\0\0\0\0\0", 15}, /* module 1 of none */
-        {WLOG_STACKS, "\1\0\0\0\2", 5},                      /* frame 1 of none */
+        {WLOG_STACKS, "\1\0\0\0\0\1", 6},                    /* frame 1 of none */
         {WLOG_TASKS, "\1\2", 2},                             /* cut off */
         {WLOG_NAMES, "\1\0\1\0\1\0\0\0\0\0\0", 11},          /* frame 1 of none */
         {WLOG_COUNTERS, "\1\1\1", 3},                        /* string 1 of none */
