@@ -79,8 +79,9 @@ static void describe(struct meta *m, const char *path)
 static void add_notes(struct meta *m, const struct import_opts *o, const char *path,
                       const struct import_stats *st)
 {
-    *vec_push(&m->notes) = mem_printf("imported from %s (%s): %llu stacks, %llu samples", path, o->from,
-                                      (unsigned long long)st->stacks, (unsigned long long)st->samples);
+    *vec_push(&m->notes) =
+        mem_printf("imported from %s (%s): %llu stacks, %llu samples", strcmp(path, "-") ? path : "stdin",
+                   o->from, (unsigned long long)st->stacks, (unsigned long long)st->samples);
     if (st->bad)
         *vec_push(&m->notes) =
             mem_printf("%llu line%s of it made no sense and %s left out, the first is line %llu",

@@ -114,3 +114,8 @@ PY
     run -3 "$WPROF" import -o s x
     "$WPROF" import --force -o s x
 }
+
+@test "import: the example" {
+    run -0 "$ROOT/examples/folded.sh"
+    [[ $output == *"gemm"*"4 stacks written back"* ]]
+}
