@@ -107,7 +107,7 @@ $(O)/templates.def: force
 $(O)/src/base/templates.o: $(O)/templates.def $(TEMPLATES)
 $(O)/src/base/templates.o: CPPFLAGS += -DTEMPLATES_DIR='"templates"'
 $(O)/cmd/version.o: $(O)/features.def $(O)/version
-$(O)/cmd/version.o: CPPFLAGS += -DVERSION='"$(VERSION)"'
+$(O)/cmd/version.o $(O)/src/model/meta.o: CPPFLAGS += -DVERSION='"$(VERSION)"'
 
 # ---- the program ----
 

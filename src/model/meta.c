@@ -32,7 +32,7 @@ static const struct text_field details[] = {
     TEXT("state", state), TEXT("end_reason", end_reason), TEXT("cwd", cwd),
     TEXT("user", user),   TEXT("machine", machine),       TEXT("kernel", kernel),
     TEXT("os", os),       TEXT("cpu_model", cpu_model),   TEXT("event", event),
-    TEXT("tier", tier),   TEXT("agent_ver", agent_ver),
+    TEXT("tier", tier),
 };
 
 static char **text_at(const struct meta *m, const struct text_field *f)
@@ -57,6 +57,7 @@ void meta_release(struct meta *m)
 {
     texts_release(m, identity, ARRAY_SIZE(identity));
     texts_release(m, details, ARRAY_SIZE(details));
+    free(m->agent_ver);
     STRINGS_RELEASE(&m->kinds);
     STRINGS_RELEASE(&m->languages);
     STRINGS_RELEASE(&m->command);
@@ -195,6 +196,7 @@ int meta_parse(struct meta *m, const char *text, size_t n, struct err *e)
     m->schema_version = (int)version;
     texts_parse(m, identity, ARRAY_SIZE(identity), root);
     texts_parse(m, details, ARRAY_SIZE(details), root);
+    m->agent_ver = text_of(json_get(root, "agent_ver"));
     STRINGS_PARSE(&m->kinds, json_get(root, "kinds"));
     STRINGS_PARSE(&m->languages, json_get(root, "languages"));
     STRINGS_PARSE(&m->command, json_get(root, "command"));
@@ -320,6 +322,7 @@ void meta_write(const struct meta *m, const struct store *s, struct buf *out)
     json_f64(&w, "end_ts", m->end_ts);
     json_f64(&w, "duration_s", m->duration_s);
     strings_write(&w, "languages", m->languages.a, m->languages.n);
+    json_str(&w, "agent_ver", m->agent_ver ? m->agent_ver : "wprof " VERSION); /* of who writes it */
     notes_write(m, &w);
     texts_write(m, details, ARRAY_SIZE(details), &w);
     strings_write(&w, "command", m->command.a, m->command.n);

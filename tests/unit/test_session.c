@@ -128,6 +128,7 @@ static void recorded_read_and_sealed(void **state)
     assert_string_equal(r.meta.workload, "prog \"x\"\n");
     assert_int_equal(r.meta.realtime_offset, 1784215812249999000ull);
     assert_int_equal(r.meta.exit_code, -1);
+    assert_memory_equal(r.meta.agent_ver, "wprof ", 6);
     assert_int_equal(r.meta.artifacts.n, 2);
     assert_int_equal(strlen(r.meta.artifacts.a[1].sha256), 64);
     assert_int_equal(access("one/events.wlog.tmp", F_OK), -1);
