@@ -125,6 +125,7 @@ static __always_inline void follow_exec(struct task_struct *task)
     }
     head_fill(&r->head, WIRE_EXEC, sizeof(*r));
     task_describe(&r->task, task);
+    r->runtime = BPF_CORE_READ(task, se.sum_exec_runtime);
     r->image = next.image;
     r->pad = 0;
     bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);

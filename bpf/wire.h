@@ -122,7 +122,8 @@ struct wire_fork {
 
 struct wire_exec {
     struct wire_head head;
-    struct wire_task task;
+    struct wire_task task; /* of the new image */
+    __u64 runtime;         /* ns on a CPU until now */
     __u32 image, pad;
 };
 

@@ -6,6 +6,7 @@
 void runtime_release(struct runtime *r)
 {
     map_release(&r->before);
+    map_release(&r->execs);
 }
 
 static uint64_t key_of(const struct wire_task *t)
@@ -16,6 +17,14 @@ static uint64_t key_of(const struct wire_task *t)
 static uint64_t since_begin(const struct runtime *r, const struct wire_task *t, uint64_t ns)
 {
     const uint64_t *before = map_get(&r->before, key_of(t));
+
+    return before && ns >= *before ? ns - *before : ns;
+}
+
+/* What one program of a task used: `ns` is the thread's since the recording began. */
+static uint64_t since_exec(const struct runtime *r, const struct wire_task *t, uint64_t ns)
+{
+    const uint64_t *before = map_get(&r->execs, key_of(t));
 
     return before && ns >= *before ? ns - *before : ns;
 }
@@ -31,9 +40,8 @@ int runtime_begin(struct runtime *r, struct bpfside *b, struct err *e)
     return rc;
 }
 
-static void note(struct who *w, const struct wire_task *t, uint64_t ns, uint64_t last)
+static void note(struct who *w, uint32_t id, uint64_t ns, uint64_t last)
 {
-    uint32_t id = who_find(w, t->tid, t->start);
     struct task *task = tasks_get(&w->store->tasks, id);
 
     if (!task || (task->cpu_ns == ns && !last))
@@ -48,7 +56,19 @@ void runtime_exit(struct runtime *r, struct who *w, const struct wire_exit *x)
     uint64_t ns = since_begin(r, &x->task, x->runtime);
 
     r->ended_ns += ns;
-    note(w, &x->task, ns, x->head.ts);
+    note(w, who_find(w, x->task.tid, x->task.start), since_exec(r, &x->task, ns), x->head.ts);
+}
+
+void runtime_exec(struct runtime *r, struct who *w, const struct wire_exec *x)
+{
+    uint64_t ns = since_begin(r, &x->task, x->runtime);
+
+    uint32_t id = who_find(w, x->task.tid, x->task.start), before = who_before_exec(w, id);
+
+    if (before == id) /* nothing was recorded of the old one: all counts for the new */
+        return;
+    note(w, before, since_exec(r, &x->task, ns), x->head.ts);
+    *map_put(&r->execs, key_of(&x->task)) = ns;
 }
 
 uint64_t runtime_now(struct runtime *r, struct bpfside *b, struct who *w, const struct processes *ps,
@@ -68,7 +88,7 @@ uint64_t runtime_now(struct runtime *r, struct bpfside *b, struct who *w, const 
             continue;
         ns = since_begin(r, &t->task, t->runtime);
         sum += ns;
-        note(w, &t->task, ns, 0);
+        note(w, who_find(w, t->task.tid, t->task.start), since_exec(r, &t->task, ns), 0);
     }
     vec_release(&all.list);
     return sum;

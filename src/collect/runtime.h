@@ -10,6 +10,7 @@
 
 struct runtime {
     struct map before; /* hash of {tid, start} -> ns at the beginning */
+    struct map execs;  /* the same -> ns, since the beginning, at its last exec */
     uint64_t ended_ns; /* of threads that have ended */
 };
 
@@ -20,6 +21,9 @@ int runtime_begin(struct runtime *r, struct bpfside *b, struct err *e);
 
 /* A thread ended. */
 void runtime_exit(struct runtime *r, struct who *w, const struct wire_exit *x);
+
+/* A thread began another program: what it used until now is the old one's. After who_exec(). */
+void runtime_exec(struct runtime *r, struct who *w, const struct wire_exec *x);
 
 /* All of it up to now; also leaves each known thread's share in the store's tasks. whole: kernel threads and
  * processes that are not followed count too. */

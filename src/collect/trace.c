@@ -59,6 +59,14 @@ static void on_exec(void *arg, struct process *p)
     struct trace *t = arg;
 
     pythons_execed(&t->taker.pythons, p);
+    p->leader = who_exec(&t->who, p);
+}
+
+static void on_image(void *arg, const struct wire_exec *r)
+{
+    struct trace *t = arg;
+
+    runtime_exec(&t->runtime, &t->who, r);
 }
 
 static void on_exit_thread(void *arg, struct process *p, const struct wire_exit *r)
@@ -115,6 +123,7 @@ struct process *trace_task(struct trace *t, const struct wire_task *task, uint64
     struct process *p = kthread ? NULL : track_process(t->track, task, image);
 
     *id = who_task(&t->who, task, ts);
+    who_use(&t->who, *id);
     if (p && !p->leader)
         p->leader = tasks_get(&t->ctx->store->tasks, *id)->leader;
     return p;
@@ -197,7 +206,7 @@ static int open_parts(struct trace *t, struct err *e)
     struct record_ctx *ctx = t->ctx;
     uint32_t cpus = perf_cpus_possible();
     struct bpfside_settings how = {ctx->whole_machine, cpus, ROWS, ring_bytes(cpus)};
-    struct track_hooks hooks = {t, on_fork, on_exec, on_exit_thread, on_mapped, on_pycode};
+    struct track_hooks hooks = {t, on_fork, on_exec, on_image, on_exit_thread, on_mapped, on_pycode};
 
     t->bpf = bpfside_new(&how, e);
     if (!t->bpf)

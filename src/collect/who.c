@@ -56,7 +56,7 @@ static void leader_comm(const struct wire_task *t, char comm[WIRE_COMM])
     buf_release(&b);
 }
 
-static uint32_t enter(struct who *w, const struct wire_task *t, uint64_t ts)
+static uint32_t enter(struct who *w, const struct wire_task *t, uint32_t image, uint64_t ts)
 {
     struct task key = {.pid = t->tgid,
                        .tid = t->tid,
@@ -64,6 +64,7 @@ static uint32_t enter(struct who *w, const struct wire_task *t, uint64_t ts)
                        .ns_pid = t->ns_tgid,
                        .ns_tid = t->ns_tid,
                        .own_pid = t->own_tgid,
+                       .image = image,
                        .first_ns = ts};
     uint32_t id;
 
@@ -89,20 +90,53 @@ uint32_t who_task(struct who *w, const struct wire_task *t, uint64_t ts)
     uint32_t id = who_find(w, t->tid, t->start);
 
     if (!id)
-        id = enter(w, t, ts);
+        id = enter(w, t, 0, ts);
     rename_task(w, id, t->comm);
     return id;
 }
 
+void who_use(struct who *w, uint32_t id)
+{
+    w->names.a[id - 1].used = 1;
+}
+
+static struct wire_task leader_of(const struct process *p)
+{
+    return (struct wire_task){.tgid = p->tgid,
+                              .tid = p->tgid,
+                              .ns_tgid = p->ns_tgid,
+                              .ns_tid = p->ns_tgid,
+                              .own_tgid = p->own_tgid,
+                              .start = p->start,
+                              .leader_start = p->start};
+}
+
+uint32_t who_exec(struct who *w, const struct process *p)
+{
+    struct wire_task t = leader_of(p);
+    uint32_t old = who_find(w, t.tid, t.start), id;
+    struct task was;
+
+    if (!old || !w->names.a[old - 1].used)
+        return old;
+    was = *tasks_get(&w->store->tasks, old);
+    id = enter(w, &t, was.image + 1, 0);
+    tasks_get(&w->store->tasks, id)->parent = was.parent;
+    rename_task(w, id, t.comm); /* none yet: its first record brings it */
+    w->names.a[id - 1].before = old;
+    return id;
+}
+
+uint32_t who_before_exec(const struct who *w, uint32_t id)
+{
+    uint32_t before = id && id <= w->names.n ? w->names.a[id - 1].before : 0;
+
+    return before ? before : id;
+}
+
 uint32_t who_leader(struct who *w, const struct process *p, uint64_t ts)
 {
-    struct wire_task t = {.tgid = p->tgid,
-                          .tid = p->tgid,
-                          .ns_tgid = p->ns_tgid,
-                          .ns_tid = p->ns_tgid,
-                          .own_tgid = p->own_tgid,
-                          .start = p->start,
-                          .leader_start = p->start};
+    struct wire_task t = leader_of(p);
 
     if (!p->start)
         return 0;

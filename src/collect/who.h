@@ -15,6 +15,8 @@
 
 struct who_name {
     char comm[WIRE_COMM];
+    uint8_t used;    /* something was recorded of it */
+    uint32_t before; /* task id of the program before the last exec */
 };
 
 struct who {
@@ -29,6 +31,12 @@ void who_release(struct who *w);
 uint32_t who_task(struct who *w, const struct wire_task *t, uint64_t ts);
 /* The leader of a process that has not been met otherwise; 0 where its start isn't known. */
 uint32_t who_leader(struct who *w, const struct process *p, uint64_t ts);
+/* A process begins another program. Where something was recorded of the old one it becomes another task, so
+ * that the old keeps its name. Gives the task; 0: not met yet. */
+uint32_t who_exec(struct who *w, const struct process *p);
+uint32_t who_before_exec(const struct who *w,
+                         uint32_t id);    /* the task that it was; itself where it did not change */
+void who_use(struct who *w, uint32_t id); /* something is recorded of it */
 uint32_t who_find(const struct who *w, uint32_t tid, uint64_t start); /* 0: not met yet */
 
 #endif

@@ -16,14 +16,16 @@ void tasks_release(struct tasks *t)
 
 static uint64_t task_hash(const struct task *k)
 {
-    return hash_mix(k->tid, k->start_ns);
+    return hash_mix(k->tid | (uint64_t)k->image << 32, k->start_ns);
 }
 
 static int same(const void *ctx, uint32_t id)
 {
     const struct wanted *w = ctx;
 
-    return w->list[id - 1].tid == w->key->tid && w->list[id - 1].start_ns == w->key->start_ns;
+    const struct task *t = &w->list[id - 1];
+
+    return t->tid == w->key->tid && t->start_ns == w->key->start_ns && t->image == w->key->image;
 }
 
 static void build_index(struct tasks *t)

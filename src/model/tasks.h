@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads and processes, keyed by {tid in the initial pid namespace, start time}: pids are used again, starts
- * not. */
+/*
+ * Threads and processes, keyed by {tid in the initial pid namespace, start time}: pids are used again, starts
+ * not. A process that was recorded before and after an exec is two tasks: each program has its own name.
+ */
 #ifndef WPROF_MODEL_TASKS_H
 #define WPROF_MODEL_TASKS_H
 
@@ -16,6 +18,7 @@ struct task {
     uint32_t parent;            /* task id of the parent process's leader, 0: not observed */
     uint32_t ns_pid, ns_tid;    /* in wprof's own pid namespace */
     uint32_t own_pid;           /* in the task's own (innermost) pid namespace: names perf-PID.map */
+    uint32_t image;             /* which of the programs that it executed in turn; not on disk */
     uint32_t comm;              /* strtab; the last name it had */
     uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC: seen from .. to (0: still there) */
     uint64_t cpu_ns;            /* CPU time while recorded, 0: not measured */
@@ -28,7 +31,8 @@ struct tasks {
 };
 
 void tasks_release(struct tasks *t);
-uint32_t tasks_add(struct tasks *t, const struct task *key); /* finds or adds; identity: tid, start_ns */
+uint32_t tasks_add(struct tasks *t,
+                   const struct task *key); /* finds or adds; identity: tid, start_ns, image */
 struct task *tasks_get(struct tasks *t,
                        uint32_t id); /* NULL for 0 and beyond; to change one, call tasks_touch too */
 void tasks_touch(struct tasks *t, uint32_t id); /* it changed: goes to disk with the next flush */

@@ -57,8 +57,15 @@ void cost_report(struct cost *c, struct store *s, const pid_t *pids, size_t n, c
     store_set_counter(s, "own.cpu_ns", less(c->own, tables));
     seen = ended ? timeval_ns(ended->ru_utime) + timeval_ns(ended->ru_stime) : sum_of(pids, n);
     seen = less(seen, c->target_start);
-    if (seen > target)
+    if (seen > target) { /* a process's last slice, all there is of a short one, is in its accounts only when
+                            it is gone */
+        uint64_t expected = store_counter(s, "cpu.expected", 0);
+
+        if (expected && target)
+            store_set_counter(s, "cpu.expected",
+                              (uint64_t)((double)expected * (double)seen / (double)target + 0.5));
         target = seen;
+    }
     if (target)
         store_set_counter(s, "target.cpu_ns", target);
     if (!getrusage(RUSAGE_SELF, &own))

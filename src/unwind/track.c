@@ -339,6 +339,8 @@ static void apply_exec(struct track *t, const struct wire_exec *r)
         return;
     p->image = r->image;
     p->dirty = 1;
+    if (t->hooks.image)
+        t->hooks.image(t->hooks.arg, r);
 }
 
 static void apply_image(struct track *t, uint32_t ns_pid)

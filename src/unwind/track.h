@@ -20,7 +20,8 @@
 struct track_hooks {
     void *arg;
     void (*fork)(void *arg, struct process *child, const struct wire_fork *r); /* the parent may be gone */
-    void (*exec)(void *arg, struct process *p);
+    void (*exec)(void *arg, struct process *p);          /* a new program: its mappings are gone */
+    void (*image)(void *arg, const struct wire_exec *r); /* the same exec, a little later, at its end */
     void (*exit)(void *arg, struct process *p, const struct wire_exit *r); /* of a thread; p may be NULL */
     void (*mapped)(void *arg, struct process *p, uint32_t file,
                    const struct mapping *m); /* an ELF file's code */

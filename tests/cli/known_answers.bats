@@ -168,3 +168,11 @@ whole() {
     holds "$(quality s python_share) >= 0.99"
     holds "$(quality s unknown_share) <= 0.02"
 }
+
+@test "a program that executes another: what was recorded before keeps its name" {
+    need_command bash
+    record "$(command -v bash)" -c 'for ((i = 0; i < 200000; i++)); do :; done; exec "$0" 1' "$WORKLOADS/split"
+    holds "$(samples s '^bash;') > 20"
+    holds "$(samples s '^split;.*hot_[ab]') > 300"
+    [ "$(samples s '^split;.*execute_command')" = 0 ]
+}
