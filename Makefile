@@ -201,9 +201,9 @@ fuzz-run: $(LIB)
 deps:
 	@tests/deps build
 deps-check:
-	@tests/deps build test $(if $(filter no,$(TORCH)),,torch)
+	@tests/deps build demo test $(if $(filter no,$(TORCH)),,torch)
 demo:
-	@tests/deps build $(if $(filter no,$(TORCH)),,torch)
+	@tests/deps build demo $(if $(filter no,$(TORCH)),,torch)
 	@$(MAKE) $(JOBS) --no-print-directory all
 	@WPROF='$(abspath $(O))/wprof' OUT='$(O)/demo' examples/demo.sh
 
