@@ -168,6 +168,7 @@ static void json_about(const struct show *x, struct json_writer *w)
     json_end_array(w);
     json_u64(w, "skipped_blocks", x->s.skipped_blocks);
     json_u64(w, "bad_bytes", x->s.bad_bytes);
+    json_str(w, "damage", m->damage);
     json_u64(w, "events", x->s.store.events.n);
     quality_json(&x->q, w);
 }

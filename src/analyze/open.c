@@ -51,7 +51,9 @@ int open_session(struct session *s, const char *path, struct err *e)
         return -1;
     if (!path)
         log_info("session: %s (the newest here)", s->path);
-    if (s->bad_bytes)
+    if (s->meta.damage)
+        log_warn("%s: %s", s->path, s->meta.damage);
+    else if (s->bad_bytes)
         log_warn("%s: the last %llu bytes of its log are no whole block and were left out", s->path,
                  (unsigned long long)s->bad_bytes);
     if (!s->sealed)

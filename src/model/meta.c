@@ -74,6 +74,7 @@ void meta_release(struct meta *m)
     }
     vec_release(&m->collectors);
     vec_release(&m->artifacts);
+    free(m->damage);
     *m = (struct meta){0};
 }
 

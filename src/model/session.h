@@ -43,6 +43,8 @@ struct meta {
     VEC(struct meta_collector) collectors;
     VEC(struct meta_artifact) artifacts;
     VEC(char *) env; /* the listed few: "RANK=0" */
+    char *damage; /* readers: what is wrong with the log of a session that meta.json calls sealed; not written
+                   */
 };
 
 void meta_release(struct meta *m);

@@ -9,6 +9,8 @@
 #define SESSION_META "meta.json"
 #define SESSION_LOG  "events.wlog"
 
+enum { SESSION_META_MAX = 16 << 20 }; /* bytes: no reader takes a longer meta.json */
+
 /* Whether dirfd holds a session: a meta.json and a log of ours. *recording (may be NULL): a live recorder has
  * it. */
 int session_dir_holds(int dirfd, int *recording);

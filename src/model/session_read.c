@@ -77,6 +77,9 @@ static int load_meta(struct session *s, int dirfd, struct err *e)
                                : err_sys(e, errno, "%s/%s", s->path, SESSION_META);
     if (!S_ISREG(st.st_mode))
         return err_set(e, "%s/%s is no regular file", s->path, SESSION_META);
+    if (st.st_size > SESSION_META_MAX)
+        return err_set(e, "%s/%s has %lld bytes: no session's is over %d MiB, so it is not one or is damaged",
+                       s->path, SESSION_META, (long long)st.st_size, SESSION_META_MAX >> 20);
     rc = io_read_file(dirfd, SESSION_META, &text, e);
     if (!rc && meta_parse(&s->meta, buf_str(&text), text.len, e))
         rc = err_wrap(e, "%s", SESSION_META);
@@ -105,9 +108,68 @@ static void set_end(struct meta *m, const struct store *s)
     m->end_ts = m->start_ts + m->duration_s;
 }
 
+static uint64_t samples(const struct store *s)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < s->events.n; i++)
+        if (s->events.a[i].kind == EVENT_SAMPLE)
+            n += s->events.a[i].value ? s->events.a[i].value : 1;
+    return n;
+}
+
+/* The size that meta.json gives the log; 0: it gives none. */
+static uint64_t log_size(const struct meta *m)
+{
+    for (size_t i = 0; i < m->artifacts.n; i++)
+        if (m->artifacts.a[i].path && !strcmp(m->artifacts.a[i].path, SESSION_LOG))
+            return m->artifacts.a[i].size;
+    return 0;
+}
+
+/* What was sealed is there whole: its own id, the end block, the size that it had. */
+static int check_sealed(struct session *s, const struct store_load *load, uint64_t size, struct err *e)
+{
+    struct meta *m = &s->meta;
+    uint64_t expected = log_size(m);
+
+    if (load->ended && (!expected || expected == size))
+        return 0;
+    if (!load->ended && !s->store.events.n)
+        return err_set(e,
+                       "a sealed session of %llu bytes of " SESSION_LOG
+                       " is expected, but nothing can be read from the %llu that are there%s%s",
+                       (unsigned long long)expected, (unsigned long long)size, load->why.msg[0] ? ": " : "",
+                       load->why.msg);
+    if (load->ended)
+        m->damage = mem_printf(
+            "sealed, but " SESSION_LOG
+            " was changed since: it has %llu bytes and not %llu; its %llu samples are shown",
+            (unsigned long long)size, (unsigned long long)expected, (unsigned long long)samples(&s->store));
+    else
+        m->damage =
+            mem_printf("sealed, but " SESSION_LOG
+                       " is damaged after %llu of %llu bytes%s%s%s: the first %llu samples are shown",
+                       (unsigned long long)load->good_bytes, (unsigned long long)(expected ? expected : size),
+                       load->why.msg[0] ? " (" : "", load->why.msg, load->why.msg[0] ? ")" : "",
+                       (unsigned long long)samples(&s->store));
+    return 0;
+}
+
+static int check_log(struct session *s, const struct store_load *load, uint64_t size, struct err *e)
+{
+    const struct meta *m = &s->meta;
+
+    if (load->id[0] && m->session_id && strncmp(load->id, m->session_id, STORE_LOG_ID))
+        return err_set(e,
+                       "the log of session %s, but " SESSION_META " is of %s: the two don't belong together",
+                       load->id, m->session_id);
+    return m->state && !strcmp(m->state, "sealed") ? check_sealed(s, load, size, e) : 0;
+}
+
 static int load_log(struct session *s, int dirfd, struct err *e)
 {
-    int fd = openat(dirfd, SESSION_LOG, O_RDONLY | O_NONBLOCK | O_CLOEXEC), live;
+    int fd = openat(dirfd, SESSION_LOG, O_RDONLY | O_NONBLOCK | O_CLOEXEC), live, rc;
     struct store_load load;
     struct stat st;
 
@@ -117,17 +179,16 @@ static int load_log(struct session *s, int dirfd, struct err *e)
     if (fd < 0)
         return err_sys(e, errno, "%s/%s", s->path, SESSION_LOG);
     live = session_log_locked(fd);
-    if (fstat(fd, &st) || store_log_load(&s->store, fd, NULL, 0, &load, e)) {
-        close(fd);
-        return err_wrap(e, "%s/%s", s->path, SESSION_LOG);
-    }
+    rc = fstat(fd, &st) ? err_sys(e, errno, "stat") : store_log_load(&s->store, fd, NULL, 0, &load, e);
     close(fd);
+    if (rc || check_log(s, &load, (uint64_t)st.st_size, e))
+        return err_wrap(e, "%s/%s", s->path, SESSION_LOG);
     s->sealed = load.ended;
     s->skipped_blocks = load.skipped_blocks;
     /* What a live recorder is writing right now is no damage. */
     s->bad_bytes =
         !live && (uint64_t)st.st_size > load.good_bytes ? (uint64_t)st.st_size - load.good_bytes : 0;
-    set_state(&s->meta, s->sealed ? "sealed" : live ? "recording" : "unsealed");
+    set_state(&s->meta, s->meta.damage ? "damaged" : s->sealed ? "sealed" : live ? "recording" : "unsealed");
     if (!s->meta.end_mono)
         set_end(&s->meta, &s->store);
     return 0;

@@ -22,14 +22,15 @@ enum {
 };
 
 struct session_writer {
-    char *path;
+    char *path, *id; /* id NULL: the session has none */
     int dirfd, fd;
     uid_t uid;
     gid_t gid;
     uint64_t max_size;
     uint64_t flushes; /* that wrote something */
     int reloaded, full;
-    int sums; /* the store's events are the caller's sums: not to be written */
+    int ended; /* the end block is written */
+    int sums;  /* the store's events are the caller's sums: not to be written */
     struct store *store;
     struct store_log log;
 };
@@ -96,6 +97,14 @@ static void lock_log(int fd)
     fcntl(fd, F_OFD_SETLK, &l);
 }
 
+static int log_begin(struct store_log *log, const struct session_writer *w, int fd, int level, int best,
+                     struct err *e)
+{
+    if (store_log_create(log, fd, level, best, e))
+        return -1;
+    return w->id ? store_log_name(log, w->id, e) : 0;
+}
+
 static int log_open(struct session_writer *w, const char *name, struct err *e)
 {
     int fd = openat(w->dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -119,6 +128,7 @@ struct session_writer *session_create(const struct session_create *how, struct s
     while (n > 1 && how->dir[n - 1] == '/')
         n--; /* "dir/" would follow a symlink */
     *w = (struct session_writer){.path = mem_strndup(how->dir, n),
+                                 .id = m->session_id ? mem_strdup(m->session_id) : NULL,
                                  .dirfd = -1,
                                  .fd = -1,
                                  .uid = how->uid,
@@ -128,7 +138,7 @@ struct session_writer *session_create(const struct session_create *how, struct s
     if (dir_make(w, how->force, e) || session_write_meta(w, m, e) ||
         (w->fd = log_open(w, SESSION_LOG, e)) < 0)
         goto fail;
-    if (store_log_create(&w->log, w->fd, FLUSH_LEVEL, 0, e)) {
+    if (log_begin(&w->log, w, w->fd, FLUSH_LEVEL, 0, e)) {
         err_wrap(e, "%s/%s", w->path, SESSION_LOG);
         goto fail;
     }
@@ -148,6 +158,7 @@ void session_writer_free(struct session_writer *w)
     if (w->dirfd >= 0)
         close(w->dirfd);
     free(w->path);
+    free(w->id);
     free(w);
 }
 
@@ -280,7 +291,7 @@ static int rewrite(struct session_writer *w, struct err *e)
     if (fd < 0)
         return -1;
     store_compact(&small, w->store);
-    if (!store_log_create(&log, fd, COMPACT_LEVEL, 1, e) && !store_log_flush(&log, &small, 1, e) &&
+    if (!log_begin(&log, w, fd, COMPACT_LEVEL, 1, e) && !store_log_flush(&log, &small, 1, e) &&
         !store_log_end(&log, &small, e))
         rc = renameat(w->dirfd, tmp, w->dirfd, SESSION_LOG) ? err_sys(e, errno, "rename") : 0;
     store_release(&small);
@@ -316,12 +327,15 @@ static int finish_log(struct session_writer *w, struct err *e)
     int rc;
 
     if (w->flushes > 1 && w->log.log.bytes <= COMPACT_MAX && !w->sums && w->log.events <= RELOAD_MAX &&
-        !session_reload(w, &why) && !rewrite(w, &why))
+        !session_reload(w, &why) && !rewrite(w, &why)) {
+        w->ended = 1;
         return 0;
+    }
     rc = w->reloaded ? flush_tables(w, e) : store_log_flush(&w->log, w->store, 1, e);
     /* A full disk may still have room for the few bytes that say: this is all. */
     if (store_log_end(&w->log, w->store, rc ? &why : e))
-        rc = -1;
+        return -1;
+    w->ended = 1;
     return rc;
 }
 
@@ -336,7 +350,7 @@ int session_seal(struct session_writer *w, struct meta *m, struct err *e)
     if (rc)
         err_wrap(e, "%s/%s", w->path, SESSION_LOG);
     free(m->state);
-    m->state = mem_strdup("sealed");
+    m->state = mem_strdup(w->ended ? "sealed" : "unsealed");
     if (enter_artifact(w, m, "events", SESSION_LOG, rc ? &ignored : e))
         rc = -1;
     if (session_write_meta(w, m, rc ? &ignored : e))

@@ -282,6 +282,12 @@ static int block_get(struct store *s, const struct wlog_block *b, struct store_l
         load->ended = 1;
         return 0;
     }
+    if (b->type == WLOG_SESSION) {
+        if (b->n > STORE_LOG_ID || load->id[0])
+            return -1;
+        memcpy(load->id, b->p, b->n);
+        return 0;
+    }
     if (b->type >= ARRAY_SIZE(get) || !get[b->type]) {
         load->skipped_blocks++;
         return 0;

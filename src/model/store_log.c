@@ -384,6 +384,14 @@ int store_log_flush(struct store_log *w, struct store *s, int keep_events, struc
     return flush_events(w, s, keep_events, e);
 }
 
+int store_log_name(struct store_log *w, const char *session_id, struct err *e)
+{
+    struct wlog_payload p = {0};
+
+    buf_add(&p.raw, session_id, strnlen(session_id, STORE_LOG_ID));
+    return append(w, WLOG_SESSION, &p, e);
+}
+
 int store_log_end(struct store_log *w, const struct store *s, struct err *e)
 {
     const uint64_t counts[] = {w->log.blocks, w->strings,      w->modules, w->frames,

@@ -13,6 +13,7 @@ enum {
     STORE_LOG_BLOCK = 1 << 18,     /* rows a block, at most, by this writer */
     STORE_LOG_BLOCK_MAX = 1 << 20, /* rows a block that a reader takes */
     STORE_LOG_BYTES = 16 << 20,    /* string bytes a block, about */
+    STORE_LOG_ID = 63,
 };
 
 /* How a block of stacks tells its frames. */
@@ -29,6 +30,8 @@ struct store_log {
 
 /* level: zstd's. best: choose each column's coding by trying. */
 int store_log_create(struct store_log *w, int fd, int level, int best, struct err *e);
+/* Says whose log it is: first of all, at most STORE_LOG_ID bytes. */
+int store_log_name(struct store_log *w, const char *session_id, struct err *e);
 void store_log_release(struct store_log *w);
 
 /* Writes what is new, tables first. The events leave the store but with keep_events (then call it once only).
@@ -38,10 +41,11 @@ int store_log_end(struct store_log *w, const struct store *s, struct err *e);
 
 /* What reading a log gave, besides the store. */
 struct store_load {
-    int ended;               /* the end block is there: sealed */
-    uint64_t skipped_blocks; /* of types that this reader does not know */
-    uint64_t good_bytes;     /* up to and with the last whole block */
-    struct err why;          /* why reading stopped before the file's end; "" when it did not */
+    int ended;                 /* the end block is there: sealed */
+    uint64_t skipped_blocks;   /* of types that this reader does not know */
+    uint64_t good_bytes;       /* up to and with the last whole block */
+    char id[STORE_LOG_ID + 1]; /* of the session that it is the log of; "": it does not say */
+    struct err why;            /* why reading stopped before the file's end; "" when it did not */
 };
 
 /* Fills the empty store from a log (see wlog_open). -1 with `e`: no log of ours, or one of a newer format.

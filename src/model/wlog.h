@@ -38,6 +38,7 @@ enum wlog_type {
     WLOG_EVENTS,
     WLOG_END,
     WLOG_WAITS,
+    WLOG_SESSION,
     WLOG_TYPES,
 };
 

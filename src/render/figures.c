@@ -225,7 +225,9 @@ static void add_facts(struct figures *f, const struct meta *m)
 
 static void add_state(struct figures *f, const struct meta *m)
 {
-    if (m->state && strcmp(m->state, "sealed"))
+    if (m->damage)
+        warn(f, "The session is %s.", m->damage);
+    else if (m->state && strcmp(m->state, "sealed"))
         warn(f, "The session is not sealed (%s): it holds what was written until then.", m->state);
     for (size_t i = 0; i < m->collectors.n; i++) {
         const struct meta_collector *c = &m->collectors.a[i];

@@ -133,7 +133,7 @@ static void damage(const struct session *s, struct buf *out)
 {
     char text[32];
 
-    if (s->bad_bytes)
+    if (s->bad_bytes && !s->meta.damage)
         buf_addf(out,
                  "  note      %s after the last whole block could not be used: the recording was cut off\n",
                  units_size(text, sizeof(text), s->bad_bytes));

@@ -92,3 +92,50 @@ print(eval(sys.argv[1]))' "$FIELD"
     run -0 "$WPROF" show r
     [[ $output == *"Processes"*"python3"* ]]
 }
+
+@test "show: a sealed session whose log is damaged says so" {
+    printf 'a;b 3\nc 4\n' >in.folded
+    "$WPROF" import -o whole in.folded 2>/dev/null
+    size=$(stat -c %s whole/events.wlog)
+    run -0 --separate-stderr "$WPROF" show whole
+    [[ $stderr$output != *damage* ]]
+
+    cp -r whole noend # the end block is cut off: all samples are there
+    truncate -s $((size - 3)) noend/events.wlog
+    run -0 --separate-stderr "$WPROF" show noend
+    [[ $stderr == *"sealed, but events.wlog is damaged after "*" of $size bytes"*"the first 7 samples are shown"* ]]
+    [[ $output == *damaged*"sealed, but events.wlog"* ]]
+    FIELD='d["state"], "damaged after" in d["damage"]' run --separate-stderr field noend
+    [ "$output" = "('damaged', True)" ]
+    "$WPROF" render -o page.html noend 2>/dev/null
+    grep -q "sealed, but events.wlog is damaged" page.html
+
+    cp -r whole none
+    : >none/events.wlog
+    run -3 --separate-stderr "$WPROF" show none
+    [[ $stderr == *"a sealed session of $size bytes of events.wlog is expected"* ]]
+
+    cp -r whole longer
+    printf 'behind the end' >>longer/events.wlog
+    run -0 --separate-stderr "$WPROF" show longer
+    [[ $stderr == *"was changed since: it has $((size + 14)) bytes and not $size"* ]]
+
+    for at in $(seq 0 $((size - 1))); do # one bit, anywhere: never silence
+        cp whole/events.wlog none/events.wlog
+        printf "\\x$(printf %02x $((0x$(od -An -tx1 -j "$at" -N1 whole/events.wlog | tr -d ' ') ^ 1)))" |
+            dd of=none/events.wlog bs=1 seek="$at" conv=notrunc status=none
+        "$WPROF" show none >out 2>err && rc=0 || rc=$?
+        { [ $rc = 0 ] && grep -q damaged err; } || [ $rc = 3 ] || { echo "byte $at: $rc"; cat err; false; }
+    done
+}
+
+@test "show: the log of another session, an endless meta.json" {
+    echo 'a 3' | "$WPROF" import -o one - 2>/dev/null
+    echo 'b 3' | "$WPROF" import -o two - 2>/dev/null
+    cp two/events.wlog one/events.wlog
+    run -3 --separate-stderr "$WPROF" show one
+    [[ $stderr == *"the log of session "*"the two don't belong together"* ]]
+    truncate -s 20G two/meta.json
+    run -3 --separate-stderr timeout 10 "$WPROF" show two
+    [[ $stderr == *"two/meta.json has 21474836480 bytes"* ]]
+}
