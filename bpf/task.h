@@ -14,7 +14,8 @@ static __always_inline __u64 task_start(struct task_struct *t)
     return BPF_CORE_READ((struct task_struct___old *)t, real_start_time);
 }
 
-/* numbers[] is a flexible array whose elements are larger in the kernel than in our few types: step by its
+/* pid: read by a helper, for the verifier allows no arithmetic with pointers that it knows the type of.
+ * numbers[] is a flexible array whose elements are larger in the kernel than in our few types: step by its
  * size. */
 static __always_inline __u32 pid_number(struct pid *pid, __u32 level)
 {
@@ -31,8 +32,7 @@ static __always_inline __u32 pid_number(struct pid *pid, __u32 level)
 static __always_inline void task_describe(struct wire_task *out, struct task_struct *t)
 {
     struct task_struct *leader = t->group_leader;
-    struct pid *pid = t->thread_pid, *lead = leader->thread_pid;
-    __u32 own = own_pidns_level, depth = lead ? lead->level : 0;
+    __u32 own = own_pidns_level, depth = leader->thread_pid->level;
 
     out->tgid = t->tgid;
     out->tid = t->pid;
@@ -41,11 +41,11 @@ static __always_inline void task_describe(struct wire_task *out, struct task_str
     out->own_tgid = out->tgid;
     out->pad = 0;
     if (own) {
-        out->ns_tgid = lead && depth >= own ? pid_number(lead, own) : 0;
-        out->ns_tid = pid && depth >= own ? pid_number(pid, own) : 0;
+        out->ns_tgid = depth >= own ? pid_number(BPF_CORE_READ(leader, thread_pid), own) : 0;
+        out->ns_tid = depth >= own ? pid_number(BPF_CORE_READ(t, thread_pid), own) : 0;
     }
     if (depth)
-        out->own_tgid = pid_number(lead, depth);
+        out->own_tgid = pid_number(BPF_CORE_READ(leader, thread_pid), depth);
     out->start = task_start(t);
     out->leader_start = task_start(leader);
     __builtin_memcpy(out->comm, t->comm, sizeof(out->comm));

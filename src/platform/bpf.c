@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/bpf.h"
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "platform/probe.h"
@@ -36,18 +37,19 @@ struct bpfside {
     int stats_fd, epoll_fd;
 };
 
+/* libbpf's talk, the verifier's log in it, line by line. */
 static int talk(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-    char line[1024];
-    size_t n;
+    struct buf text = {0};
+    char *rest, *line;
 
     if (level == LIBBPF_DEBUG)
         return 0;
-    vsnprintf(line, sizeof(line), fmt, ap);
-    n = strlen(line);
-    while (n && line[n - 1] == '\n')
-        line[--n] = '\0';
-    log_debug("%s", line);
+    buf_vaddf(&text, fmt, ap);
+    for (rest = text.data; (line = strsep(&rest, "\n"));)
+        if (*line)
+            log_debug("%s", line);
+    buf_release(&text);
     return 0;
 }
 
