@@ -293,7 +293,7 @@ static long stack_python_step(__u32 i, void *ctx)
     frames = (struct py_frame *)&s->words[pos];
     more = py_step(0, c->layout, c->proc, &s->py, frames);
     if (s->py.n != before)
-        stack_python_name(c, &frames[before & (PY_MAX_DEPTH - 1)]);
+        stack_python_name(c, py_frame_at(frames, before));
     return !more;
 }
 

@@ -18,6 +18,9 @@
 
 #define PY_INLINE static inline __attribute__((always_inline, unused))
 
+/* Makes the compiler forget what it knows of a value, so that a check after it is done in all 64 bits. */
+#define PY_OPAQUE(x) __asm__ volatile("" : "+r"(x))
+
 PY_INLINE __u64 py_u64(const struct py_walk *w, __u32 off)
 {
     return *(const __u64 *)(w->chunk + (off & (PY_CHUNK - 8)));
@@ -31,6 +34,14 @@ PY_INLINE __u32 py_u32(const struct py_walk *w, __u32 off)
 PY_INLINE __u8 py_u8(const struct py_walk *w, __u32 off)
 {
     return w->chunk[off & (PY_CHUNK - 1)];
+}
+
+PY_INLINE struct py_frame *py_frame_at(struct py_frame *frames, __u32 i)
+{
+    __u64 at = i;
+
+    PY_OPAQUE(at);
+    return &frames[at & (PY_MAX_DEPTH - 1)];
 }
 
 PY_INLINE int py_ptr(void *mem, __u64 addr, __u64 *out)
@@ -231,7 +242,7 @@ PY_INLINE __u64 py_entry_addr(void *mem, const struct py_layout *lay, struct py_
 /* The eval loop's own frame at w->frame: the run that it began is complete. */
 PY_INLINE void py_shim(struct py_walk *w, struct py_frame *frames)
 {
-    struct py_frame *f = &frames[(w->n - 1) & (PY_MAX_DEPTH - 1)];
+    struct py_frame *f = py_frame_at(frames, w->n - 1);
 
     if (!w->n || (f->flags & PY_FRAME_ENTRY))
         return;
@@ -313,7 +324,7 @@ PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_pr
         w->status = PY_FULL;
         return 0;
     }
-    f = &frames[n & (PY_MAX_DEPTH - 1)];
+    f = py_frame_at(frames, n);
     f->code = py_u64(w, lay->frame_code - base) & ~7ull; /* 3.14 keeps tags in the low bits */
     f->addr = 0;
     f->flags = 0;
@@ -328,7 +339,7 @@ PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_pr
         f->flags = PY_FRAME_ENTRY;
         f->addr = py_entry_addr(mem, lay, w);
     }
-    if (py_code(mem, lay, proc, w, f, &frames[(n - 1) & (PY_MAX_DEPTH - 1)]))
+    if (py_code(mem, lay, proc, w, f, py_frame_at(frames, n - 1)))
         return 1;
     py_lasti(mem, lay, f, &at);
     w->n = n + 1;
@@ -342,7 +353,8 @@ PY_INLINE int py_step(void *mem, const struct py_layout *lay, const struct py_pr
 PY_INLINE void py_copy_str(void *mem, const struct py_layout *lay, struct py_walk *w, __u64 addr,
                            struct py_str *s)
 {
-    __u32 state, data, n;
+    __u32 state, data;
+    __u64 n; /* 64 bits: Linux 6.1's verifier keeps no bounds of 32-bit products */
 
     s->length = 0;
     s->kind = s->n = 0;
@@ -356,9 +368,10 @@ PY_INLINE void py_copy_str(void *mem, const struct py_layout *lay, struct py_wal
     data = state & 16 ? lay->str_ascii : lay->str_compact;
     n = s->length > PY_NAME_MAX ? PY_NAME_MAX : s->length;
     n *= state & 7;
+    PY_OPAQUE(n);
     if (n > PY_NAME_MAX)
         n = PY_NAME_MAX;
-    if (walk_read(mem, addr + data, s->data, n))
+    if (walk_read(mem, addr + data, s->data, (__u32)n))
         return;
     s->kind = state & 7;
     s->n = n;
