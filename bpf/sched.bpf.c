@@ -22,9 +22,10 @@ enum {
 
 /* A followed thread, as long as it lives. */
 struct off_task {
-    __u64 out;   /* when it left its CPU; 0: it is on one, or was never seen leaving */
-    __u64 woken; /* 0: not yet */
-    __u64 since; /* of the sums; 0: there are none */
+    __u64 out;    /* when it left its CPU; 0: it is on one, or was never seen leaving */
+    __u64 woken;  /* by somebody; 0: not yet */
+    __u64 queued; /* for a CPU, a little later and maybe on another one; 0: not yet */
+    __u64 since;  /* of the sums; 0: there are none */
     struct wire_wait wait;
     __u32 image;
     __u16 cpu;
@@ -296,7 +297,7 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
     }
     c->stats.switches++;
     o->out = now;
-    o->woken = 0;
+    o->woken = o->queued = 0;
     o->cpu = bpf_get_smp_processor_id();
     o->flags = 0;
     off_wait(&o->wait, t, state);
@@ -339,6 +340,7 @@ static __always_inline int off_send_span(struct off_task *o, struct task_struct 
     r->blocked = blocked;
     r->runnable = runnable;
     r->woken = o->woken;
+    r->queued = o->queued ? o->queued : o->woken;
     r->wait = o->wait;
     p = bpf_map_lookup_elem(&procs, &tgid);
     r->image = p ? p->image : 0;
@@ -352,12 +354,14 @@ static __always_inline int off_send_span(struct off_task *o, struct task_struct 
 static __always_inline void off_came(struct off_cpu *c, struct off_task *o, struct task_struct *t, __u64 now)
 {
     int preempted = o->flags & WIRE_SPAN_PREEMPTED;
-    __u64 until = preempted ? o->out : o->woken ? o->woken : now, blocked, runnable;
+    __u64 until = o->queued ? o->queued : o->woken ? o->woken : now, blocked, runnable;
     __u64 min = off_config.min_ns;
     int listed;
 
     if (!o->out)
         return;
+    if (preempted)
+        until = o->out;
     blocked = until - o->out;
     runnable = now - until;
     listed = blocked >= min || runnable >= min;
@@ -452,6 +456,17 @@ int BPF_PROG(off_waking, struct task_struct *p)
     return cost_end(config_clock ? now : 0);
 }
 
+/* The scheduler's own figures count waiting for a CPU from here. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(off_wakeup, struct task_struct *p)
+{
+    struct off_task *o = bpf_task_storage_get(&off_tasks, p, 0, 0);
+
+    if (o && o->out && !o->queued && !(o->flags & WIRE_SPAN_PREEMPTED))
+        o->queued = bpf_ktime_get_ns();
+    return 0;
+}
+
 /* ---- beginning and end ---- */
 
 /* A thread that nobody saw leaving its CPU, because it began or we began. */
@@ -459,7 +474,7 @@ static __always_inline void off_open(struct off_task *o, struct task_struct *t, 
 {
     o->stack = stack;
     o->flags = runnable ? WIRE_SPAN_PREEMPTED : 0;
-    o->woken = 0;
+    o->woken = o->queued = 0;
     o->cpu = bpf_get_smp_processor_id();
     o->out = bpf_ktime_get_ns();
 }

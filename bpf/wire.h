@@ -214,7 +214,8 @@ struct wire_span {
     struct wire_head head;
     struct wire_task task;
     __u64 blocked, runnable; /* ns */
-    __u64 woken;             /* when it became runnable; 0: unknown */
+    __u64 woken;             /* when somebody woke it; 0: unknown */
+    __u64 queued;            /* when it began to wait for a CPU; 0: unknown */
     struct wire_wait wait;
     __u32 image;
     __u16 cpu;

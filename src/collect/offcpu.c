@@ -191,7 +191,7 @@ static void on_span(void *arg, const void *record, size_t n)
     }
     if (s->runnable) {
         ev.kind = EVENT_RUNQ;
-        ev.ts = s->flags & WIRE_SPAN_PREEMPTED ? s->head.ts : s->woken;
+        ev.ts = s->flags & WIRE_SPAN_PREEMPTED ? s->head.ts : s->queued;
         ev.dur = s->runnable;
         ev.attr = 0;
         ev.flags |= (s->flags & WIRE_SPAN_OPEN ? EVENT_OPEN : 0) |

@@ -108,7 +108,7 @@ static void learn_level(struct bpfside *b)
 }
 
 /* The programs for off-CPU time: n of them; the first two run at the beginning and at the end. */
-enum { OFF_BEGIN, OFF_END, OFF_FIRST_ATTACHED, OFF_PROGRAMS = 5 };
+enum { OFF_BEGIN, OFF_END, OFF_FIRST_ATTACHED, OFF_PROGRAMS = 6 };
 
 static void off_programs(const struct bpfside *b, struct bpf_program *progs[OFF_PROGRAMS])
 {
@@ -116,7 +116,8 @@ static void off_programs(const struct bpfside *b, struct bpf_program *progs[OFF_
     progs[OFF_END] = b->skel->progs.off_end;
     progs[OFF_FIRST_ATTACHED] = b->skel->progs.off_fork;
     progs[OFF_FIRST_ATTACHED + 1] = b->skel->progs.off_waking;
-    progs[OFF_FIRST_ATTACHED + 2] = b->skel->progs.off_switch;
+    progs[OFF_FIRST_ATTACHED + 2] = b->skel->progs.off_wakeup;
+    progs[OFF_FIRST_ATTACHED + 3] = b->skel->progs.off_switch;
 }
 
 /* off: with the programs for off-CPU time. 0, or an error's number. */
