@@ -6,6 +6,7 @@
 #include "analyze/fold.h"
 #include "analyze/open.h"
 #include "analyze/tops.h"
+#include "analyze/waits_top.h"
 #include "base/log.h"
 #include "render/text.h"
 
@@ -15,7 +16,7 @@
 struct show_opts {
     const char *by, *metric, *sort, *callers, *callees;
     uint64_t top;
-    int tree, json, inlines;
+    int tree, json, inlines, waits;
 };
 
 static const struct opt options[] = {
@@ -25,6 +26,7 @@ static const struct opt options[] = {
     OPT_CHOICE('s', "sort", struct show_opts, sort, "HOW", "self", "self|total", "order of that table"),
     OPT_STRING('m', "metric", struct show_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_FLAG('t', "tree", struct show_opts, tree, "the call tree, what is below 0.5 % summed up"),
+    OPT_FLAG('w', "waits", struct show_opts, waits, "what threads waited for off the CPU, and who ended it"),
     OPT_STRING(0, "callers", struct show_opts, callers, "FUNCTION", "who calls it, as a tree"),
     OPT_STRING(0, "callees", struct show_opts, callees, "FUNCTION", "what it calls, as a tree"),
     OPT_FLAG('i', "inlines", struct show_opts, inlines, "inlined functions as functions of their own"),
@@ -82,6 +84,14 @@ static void show_tasks(struct show *x, int threads, uint64_t top)
 
     tops_tasks(&t, &x->s, threads, top);
     show_table(x, &t, threads ? "Threads" : "Processes");
+}
+
+static void show_waits(struct show *x)
+{
+    struct table t;
+
+    waits_top(&t, &x->s, x->o->top);
+    show_table(x, &t, "Waits, by time");
 }
 
 static int has_threads(const struct tasks *t)
@@ -245,6 +255,10 @@ static int show_json(struct show *x, struct err *e)
     json_table(&t, "processes", &w);
     tops_tasks(&t, &x->s, 1, x->o->top);
     json_table(&t, "threads", &w);
+    if (x->o->waits) {
+        waits_top(&t, &x->s, x->o->top);
+        json_table(&t, "waits", &w);
+    }
     if (x->o->tree || x->o->callers || x->o->callees)
         rc = json_tree(x, &w, e);
     json_end_object(&w);
@@ -270,6 +284,8 @@ static int show(struct show *x, struct err *e)
         rc = show_calls(x, e);
     } else if (o->tree) {
         text_tree(&x->p, 0, MIN_SHARE_PERMILLE / 1e3, &x->style, &x->out);
+    } else if (o->waits) {
+        show_waits(x);
     } else if (by_tasks(o->by)) {
         show_tasks(x, !strcmp(o->by, "thread"), o->top);
     } else if (o->by) {
@@ -288,8 +304,9 @@ static int show_run(const void *values, const struct config *cfg, int argc, char
 
     if (argc > 1)
         return command_usage(&cmd_show, "takes one SESSION, '%s' is too many", argv[1]);
-    if (x.o->tree + (x.o->callers != NULL) + (x.o->callees != NULL) + (x.o->by != NULL) > 1 && !x.o->json)
-        return command_usage(&cmd_show, "--by, --tree, --callers and --callees exclude each other");
+    if (x.o->tree + (x.o->callers != NULL) + (x.o->callees != NULL) + (x.o->by != NULL) + x.o->waits > 1 &&
+        !x.o->json)
+        return command_usage(&cmd_show, "--by, --tree, --callers, --callees and --waits exclude each other");
     x.style = (struct text_style){product_color(), product_width()};
     rc = open_session(&x.s, argc ? argv[0] : NULL, &e);
     if (!rc) {
@@ -315,6 +332,7 @@ const struct command cmd_show = {
     .examples = "wprof show\n"
                 "wprof show --by module wprof-train-20260716-153012-abc123\n"
                 "wprof show --callers slow_transform\n"
+                "wprof show --waits\n"
                 "wprof show --json | jq .unwound_share",
     .run = show_run,
 };

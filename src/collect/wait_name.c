@@ -53,19 +53,22 @@ static size_t holders_of(struct wait_namer *n, uint64_t ino, size_t *first)
     return found;
 }
 
-/* "python3[42]" */
+/* "python3[42]"; only the number where the process is gone, or was never ours to see. */
 static void add_process(struct wait_namer *n, pid_t pid, struct buf *out)
 {
     const struct process *p = processes_find_ns(track_processes(n->track), (uint32_t)pid);
+    const struct task *leader = p ? tasks_get(&n->store->tasks, p->leader) : NULL;
+    unsigned number = p ? p->tgid : (unsigned)pid;
     struct buf comm = {0};
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
     if (!io_read_file(AT_FDCWD, path, &comm, NULL) && comm.len)
-        buf_add(out, comm.data, strcspn(comm.data, "\n"));
+        buf_addf(out, "%.*s[%u]", (int)strcspn(comm.data, "\n"), comm.data, number);
+    else if (leader)
+        buf_addf(out, "%s[%u]", strtab_get(&n->store->strings, leader->comm), number);
     else
-        buf_addstr(out, "?");
-    buf_addf(out, "[%u]", p ? p->tgid : (unsigned)pid);
+        buf_addf(out, "%u", number);
     buf_release(&comm);
 }
 

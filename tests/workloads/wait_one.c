@@ -40,7 +40,7 @@ static uint64_t now_ns(void)
 
 static NOINLINE void f(struct job *j)
 {
-    char block[1 << 16] = {1};
+    static char block[1 << 16];
     struct pollfd p = {.fd = j->fds[0], .events = POLLIN};
     pid_t child;
 

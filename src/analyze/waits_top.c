@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/waits_top.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct table_column columns[] = {
+    {"thread", "thread", TABLE_TEXT}, {"tid", "tid", TABLE_ID},          {"ns", "waited", TABLE_NS},
+    {"share", "", TABLE_SHARE},       {"spans", "times", TABLE_COUNT},   {"reason", "for", TABLE_TEXT},
+    {"what", "what", TABLE_TEXT},     {"where", "in", TABLE_TEXT},       {"waker", "woken by", TABLE_TEXT},
+    {"waker_tid", "tid", TABLE_ID},   {"waker_where", "in", TABLE_TEXT},
+};
+
+enum { THREAD, TID, NS, SHARE, SPANS, REASON, WHAT, WHERE, WAKER, WAKER_TID, WAKER_WHERE };
+
+static const char *const reasons[] = {
+    [WAIT_UNKNOWN] = "unknown", [WAIT_SLEEP] = "sleep", [WAIT_DISK] = "disk",     [WAIT_FUTEX] = "futex",
+    [WAIT_POLL] = "poll",       [WAIT_PIPE] = "pipe",   [WAIT_SOCKET] = "socket", [WAIT_FAULT] = "page fault",
+    [WAIT_LOCK] = "lock",       [WAIT_CHILD] = "child", [WAIT_GIL] = "GIL",       [WAIT_OTHER] = "other",
+};
+
+const char *waits_reason(unsigned reason)
+{
+    return reason < ARRAY_SIZE(reasons) ? reasons[reason] : reasons[WAIT_UNKNOWN];
+}
+
+/* What makes a row; where: strings of the store. */
+struct row {
+    uint32_t task, what, waker, where, waker_where;
+    uint32_t reason, irq, summed;
+    uint64_t ns, spans;
+};
+
+struct rows {
+    const struct store *s;
+    VEC(struct row) list;
+    struct index index;
+    uint64_t sum;
+};
+
+struct lookup {
+    const struct rows *rows;
+    const struct row *key;
+};
+
+enum { KEY_BYTES = offsetof(struct row, ns) };
+
+static int same_row(const void *ctx, uint32_t id)
+{
+    const struct lookup *l = ctx;
+
+    return !memcmp(&l->rows->list.a[id - 1], l->key, KEY_BYTES);
+}
+
+static void add(struct rows *r, const struct row *key, const struct event *ev)
+{
+    struct lookup l = {r, key};
+    uint64_t hash = hash_bytes(key, KEY_BYTES);
+    uint32_t id = index_find(&r->index, hash, same_row, &l);
+
+    if (!id) {
+        *vec_push(&r->list) = *key;
+        id = (uint32_t)r->list.n;
+        index_add(&r->index, hash, id);
+    }
+    r->list.a[id - 1].ns += ev->dur;
+    r->list.a[id - 1].spans += ev->value;
+    r->sum += ev->dur;
+}
+
+/* libc.so.6, libc-2.31.so, libpthread.so.0, ld-linux-x86-64.so.2: what waits is who calls them. */
+static int is_libc(const struct store *s, const struct frame *f)
+{
+    const struct module *m = frames_module(&s->frames, f->module);
+    const char *path = m ? strtab_get(&s->strings, m->path) : "", *name = strrchr(path, '/');
+
+    name = name ? name + 1 : path;
+    return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "libpthread", 10) ||
+           !strncmp(name, "ld-", 3);
+}
+
+/* The name of the function that tells a person where a stack is; a string of the store, 0: none. */
+static uint32_t place(const struct store *s, uint32_t stack)
+{
+    uint32_t outside = 0, within = 0;
+
+    for (const struct stack_node *n; (n = stacks_get(&s->stacks, stack)); stack = n->parent) {
+        const struct frame *f = frames_get(&s->frames, n->frame);
+        const struct frame_name *names;
+        struct frame_name self;
+        uint32_t count = frames_names(&s->frames, n->frame, &self, &names);
+
+        if (!f || !count || f->kind == FRAME_KERNEL)
+            continue;
+        if (f->kind == FRAME_PYTHON)
+            return names[count - 1].func;
+        if (is_libc(s, f))
+            within = within ? within : names[0].func;
+        else if (!outside)
+            outside = names[0].func;
+    }
+    return outside ? outside : within;
+}
+
+static void collect(struct rows *r)
+{
+    const struct store *s = r->s;
+
+    for (size_t i = 0; i < s->events.n; i++) {
+        const struct event *ev = &s->events.a[i];
+        const struct wait *w = waits_get(&s->waits, ev->attr);
+        struct row key = {.task = ev->task};
+
+        if (ev->kind != EVENT_OFFCPU)
+            continue;
+        key.where = place(s, ev->stack);
+        key.summed = (ev->flags & EVENT_SHORT) != 0;
+        if (w) {
+            key.reason = w->reason;
+            key.what = w->what;
+            key.waker = w->waker_task;
+            key.irq = w->irq;
+            key.waker_where = place(s, w->waker_stack);
+        }
+        add(r, &key, ev);
+    }
+}
+
+static int longer(const void *pa, const void *pb)
+{
+    const struct row *a = pa, *b = pb;
+
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    return memcmp(a, b, KEY_BYTES);
+}
+
+static char *text(const struct store *s, uint32_t id)
+{
+    return id && id <= strtab_count(&s->strings) ? mem_strdup(strtab_get(&s->strings, id)) : NULL;
+}
+
+static void fill_task(const struct store *s, uint32_t id, union table_cell *name, union table_cell *tid)
+{
+    const struct task *k = id && id <= s->tasks.list.n ? &s->tasks.list.a[id - 1] : NULL;
+
+    if (!k)
+        return;
+    name->text = text(s, k->comm);
+    tid->count = k->tid;
+}
+
+static void fill(union table_cell *c, const struct rows *r, const struct row *row)
+{
+    const struct store *s = r->s;
+
+    fill_task(s, row->task, &c[THREAD], &c[TID]);
+    c[NS].count = row->ns;
+    c[SHARE].share = r->sum ? (double)row->ns / (double)r->sum : 0;
+    c[SPANS].count = row->spans;
+    c[REASON].text = mem_strdup(waits_reason(row->reason));
+    c[WHAT].text = text(s, row->what);
+    c[WHERE].text = text(s, row->where);
+    fill_task(s, row->waker, &c[WAKER], &c[WAKER_TID]);
+    if (row->irq)
+        c[WAKER].text = mem_strdup("[irq]");
+    else
+        c[WAKER_WHERE].text = text(s, row->waker_where);
+}
+
+void waits_top(struct table *t, const struct session *s, size_t limit)
+{
+    struct rows r = {.s = &s->store};
+
+    table_init(t, columns, ARRAY_SIZE(columns));
+    collect(&r);
+    if (r.list.n)
+        qsort(r.list.a, r.list.n, sizeof(*r.list.a), longer);
+    for (size_t i = 0; i < r.list.n; i++) {
+        if (limit && table_rows(t) >= limit)
+            t->left_out++;
+        else
+            fill(table_add(t), &r, &r.list.a[i]);
+    }
+    vec_release(&r.list);
+    index_release(&r.index);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What threads waited for off the CPU, and on whom. */
+#ifndef WPROF_ANALYZE_WAITS_TOP_H
+#define WPROF_ANALYZE_WAITS_TOP_H
+
+#include "model/session.h"
+#include "model/table.h"
+
+/*
+ * A row for each thread, reason, thing waited for and waker, the longest time first; at most `limit` (0:
+ * all). Columns: thread, tid, reason, what, where (the innermost Python function of the wait, else the
+ * innermost one outside of the kernel), waker, waker_tid, waker_where, spans, ns, share (of all time waited).
+ */
+void waits_top(struct table *t, const struct session *s, size_t limit);
+
+/* "futex"; "unknown" for numbers beyond. */
+const char *waits_reason(unsigned reason);
+
+#endif

@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Waits whose length, place and waker are known beforehand (tests/workloads).
+load common
+
+setup_file() {
+    build_workloads
+}
+
+setup() {
+    need_tier_a
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# record PROG ARGS...: a session in ./s; what the program printed in ./out.
+record() {
+    local prog=$1
+    shift
+    case $prog in
+    /*) ;;
+    *) prog=$WORKLOADS/$prog ;;
+    esac
+    rm -rf s
+    "$WPROF" record -q $MORE -o s -- "$prog" "$@" >out
+}
+
+# ns METRIC [REGEX [WITHOUT]]: of the stacks that match.
+ns() {
+    "$WPROF" export --metric "$1" $PIDS s 2>/dev/null | awk -v re="${2:-.}" -v without="${3:-^$}" '
+        { n = $NF; sub(/ [0-9]+$/, "") }
+        $0 ~ re && $0 !~ without { s += n }
+        END { printf "%d\n", s + 0 }'
+}
+
+# A column of `show --waits` as JSON: waits EXPR, with w as the row; one line each.
+waits() {
+    "$WPROF" show --waits --top 0 --json s |
+        python3 -c 'import json, sys
+for w in json.load(sys.stdin)["waits"]:
+    if eval(sys.argv[1]): print(w["what"], w["waker"], w["waker_where"])' "$1"
+}
+
+# near A B SHARE: |a - b| <= share * b
+near() {
+    holds "($1 - $2) ^ 2 <= ($3 * $2) ^ 2"
+}
+
+counter() {
+    python3 -c 'import json, sys
+for c in json.load(open("s/meta.json"))["collectors"]:
+    if c["name"] == sys.argv[1].split(".")[0]: print(c["counters"][sys.argv[1].split(".")[1]])' "$1"
+}
+
+@test "sleep, poll, pipe, futex, child: the time that they took, main;g;f whole" {
+    for v in wait_one wait_one-fp; do
+        for kind in sleep poll pipe futex child; do
+            echo "$v $kind"
+            record $v $kind 20 20
+            # blocked until woken, then runnable until it runs
+            all=$(($(ns offcpu ';main;g;f;') + $(ns runq ';main;g;f;|short delays')))
+            near "$all" "$(cat out)" 0.02
+            [ "$kind" = child ] || holds "$(ns offcpu ';main;g;f;') >= 0.98 * 20 * 20e6"
+            [ "$(ns offcpu 'g;f' '_start;.*main;g;f;')" = 0 ]
+        done
+    done
+}
+
+@test "disk: fsync is a wait for storage, by the file's name" {
+    record wait_one disk 0 50 "$PWD/data.bin"
+    [ "$(ns offcpu ';main;g;f;.*fsync')" -gt 0 ]
+    waits 'w["reason"] == "disk" and w["where"] == "f"' | grep -q "$PWD/data.bin"
+}
+
+@test "what is waited on: pipe and its other end, futex, child" {
+    record wait_one pipe 10 5
+    waits 'w["reason"] == "pipe"' | grep -Eq '^pipe:\[[0-9]+\] <- wait_one\[[0-9]+\] wait_one main'
+    record wait_one futex 10 5
+    waits 'w["reason"] == "futex"' | grep -Eq '^futex 0x[0-9a-f]+ wait_one poster'
+    record wait_one child 10 5
+    waits 'w["reason"] == "child"' | grep -Eq '^wait4 (wait_one\[)?[0-9]+'
+    record wait_one sleep 10 5
+    [ "$(waits 'w["reason"] == "sleep" and w["waker"] == "[irq]"' | wc -l)" -ge 1 ]
+}
+
+@test "lock convoy: who waits for the mutex is woken by who held it" {
+    record wait_convoy 1 20 10
+    want=$(ns waker 'waiter-0;.*want;.*pthread_mutex_lock')
+    holds "$want >= 0.9 * 20 * 10e6"
+    by=$(ns waker 'waiter-0;.*want;.*pthread_mutex_lock.*\[woken by\];wait_convoy;holder;.*hold;.*unlock')
+    near "$by" "$want" 0.02
+}
+
+@test "ping-pong over pipe, unix socket, TCP: woken by the other side, from where it writes" {
+    for kind in pipe unix tcp; do
+        echo "$kind"
+        record pingpong $kind 200 500
+        for pair in ping:serve:pong:answer pong:answer:ping:serve; do
+            IFS=: read -r who in other at <<<"$pair"
+            all=$(ns waker "pingpong;$who;.*$in;receive_byte;.*\[woken by\]")
+            holds "$all > 10e6"
+            # A unix socket also wakes the sender of a byte that is taken out.
+            near "$(ns waker "pingpong;$who;.*receive_byte;.*\[woken by\];pingpong;$other;.*$at;(send|receive)_byte")" "$all" 0.02
+        done
+        [ "$kind" = unix ] || [ "$(ns waker 'receive_byte;.*\[woken by\].*receive_byte')" -le "$(ns waker 'receive_byte;.*\[woken by\].*send_byte')" ]
+        [ "$kind" = pipe ] || waits 'w["reason"] == "socket"' | grep -Eq 'pingpong\[[0-9]+\] p[io]ng'
+    done
+}
+
+@test "time off the CPU is what the scheduler has counted" {
+    record pingpong pipe 400 500
+    while read -r name tid blocked; do
+        PIDS=--pids near "$(PIDS=--pids ns offcpu "$name \\($tid\\)")" "$blocked" 0.005
+    done <out
+    # The same where almost all of it is summed, and stacks are over budget.
+    MORE=--min-block=1s record pingpong unix 400 500
+    while read -r name tid blocked; do
+        near "$(PIDS=--pids ns offcpu "$name \\($tid\\)")" "$blocked" 0.005
+    done <out
+    [ "$(ns offcpu 'ping;' 'short waits')" = 0 ]
+}
+
+@test "a loader with a slow worker: the main process is woken by the worker's Python function" {
+    need_python multiprocessing
+    record "$PYTHON" "$ROOT/tests/workloads/wait_loader.py" 20 20
+    all=$(ns waker 'next_item \(wait_loader.py\)')
+    holds "$all >= 0.9 * 20 * 20e6"
+    near "$(ns waker 'main \(wait_loader.py\);next_item \(wait_loader.py\);.*\[woken by\];.*worker \(wait_loader.py\);send_item \(wait_loader.py\)')" "$all" 0.02
+    waits 'w["reason"] == "pipe"' | grep -q 'Connection._send'
+}
+
+@test "two that want one CPU: waiting for it is delay, not time blocked" {
+    need_command taskset
+    record "$(command -v taskset)" -c 0 sh -c "'$WORKLOADS/split' 1 & '$WORKLOADS/split' 1; wait"
+    holds "$(ns runq '^split') > 0.3e9"
+    holds "$(ns offcpu '^split') < 0.05 * $(ns runq '^split')"
+    holds "$(ns runq '^split;.*(main;hot_|over budget|new thread|short delays)') > 0.9 * $(ns runq '^split')"
+}
+
+@test "threads still blocked at the end: their spans end with the recording" {
+    rm -rf s
+    "$WPROF" record -q --duration 500ms -o s -- sleep 2
+    near "$(ns offcpu '^sleep;.*nanosleep')" 450000000 0.15
+}
+
+@test "a process that was there before: since before the recording" {
+    sleep 30 &
+    pid=$!
+    "$WPROF" record -q --duration 300ms -o s -p $pid
+    kill $pid
+    near "$(ns offcpu '^sleep;\[since before the recording\]')" 300000000 0.2
+}
+
+@test "^C and kill -9 leave a session that opens" {
+    for signal in INT KILL; do
+        rm -rf s
+        "$WPROF" record -q -o s -- "$WORKLOADS/wait_one" sleep 10 1000 >/dev/null &
+        pid=$!
+        sleep 2.5
+        kill -$signal $pid
+        wait $pid || true
+        holds "$(ns offcpu '^wait_one') > 0.5e9"
+        pkill -f "$WORKLOADS/wait_one sleep 10 1000" || true
+    done
+}
+
+@test "offcpu.folded.txt is the metric's text; --without offcpu has none" {
+    record wait_one sleep 10 5
+    "$WPROF" export --metric offcpu s | cmp - s/offcpu.folded.txt
+    MORE='--without offcpu' record wait_one sleep 10 5
+    [ ! -e s/offcpu.folded.txt ]
+    run "$WPROF" export --metric offcpu s
+    [ "$status" -eq 3 ]
+}
+
+@test "only offcpu: without the sampler" {
+    MORE='--collect offcpu' record wait_one sleep 10 5
+    [ "$(ns offcpu ';main;g;f;')" -gt 0 ]
+    [ "$(samples s)" = 0 ]
+}
+
+@test "nothing is lost, and counted" {
+    record pingpong pipe 2000
+    [ "$(counter offcpu.lost)" = 0 ]
+    [ "$(counter offcpu.nostack)" = 0 ]
+    holds "$(counter offcpu.switches) >= 4000"
+    holds "$(counter offcpu.spans) + $(counter offcpu.short) >= $(counter offcpu.switches)"
+}
