@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "product.h"
 
 #include "analyze/fold.h"
 #include "analyze/open.h"
 #include "analyze/timeline.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "exchange/export/export.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct export_opts {
     const char *format, *metric, *output;
@@ -33,20 +31,12 @@ static const struct opt options[] = {
 
 static int write_product(const struct export_opts *o, const struct buf *b, struct err *e)
 {
-    int fd, rc;
-
     if (!o->output || !strcmp(o->output, "-")) {
         if (b->len && fwrite(b->data, 1, b->len, stdout) != b->len)
             return err_sys(e, errno, "stdout");
         return 0;
     }
-    fd = open(o->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return err_sys(e, errno, "%s", o->output);
-    rc = io_write_all(fd, b->data, b->len, e);
-    if (close(fd) && !rc)
-        rc = err_sys(e, errno, "close");
-    return rc ? err_wrap(e, "%s", o->output) : 0;
+    return product_write(o->output, b, e);
 }
 
 static int export_profile(const struct exporter *x, const struct export_opts *o, const struct session *s,

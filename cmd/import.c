@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "exchange/import/import.h"
+#include "platform/identity.h"
 #include "platform/machine.h"
 
 #include <errno.h>
@@ -99,11 +100,26 @@ static int save(const struct import_opts *o, struct store *s, struct meta *m, ch
 {
     char *dir = o->output ? mem_strdup(o->output) : session_default_dir(m->workload, m->session_id);
     struct session_create how = {.dir = dir, .force = o->force, .uid = (uid_t)-1, .gid = (gid_t)-1};
-    struct session_writer *w = session_create(&how, s, m, e);
-    int rc = w ? session_seal(w, m, e) : -1;
+    struct session_writer *w;
+    struct identity who;
+    int rc = identity_of_caller(&who, e);
 
     *where = dir;
-    session_writer_free(w);
+    if (!rc && who.switched) {
+        how.uid = who.uid;
+        how.gid = who.gid;
+    }
+    identity_release(&who);
+    if (rc)
+        return -1;
+    w = session_create(&how, s, m, e);
+    if (!w)
+        return -1;
+    rc = session_seal(w, m, e);
+    if (rc)
+        session_discard(w);
+    else
+        session_writer_free(w);
     return rc;
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/buf.h"
 
+#include "base/err.h"
+
 #include <stddef.h>
 
 int product_color(void);    /* stdout is a terminal that shows colours, and NO_COLOR is not set */
@@ -12,5 +14,12 @@ size_t product_width(void); /* its columns; 0 where stdout is no terminal */
 
 /* Prints the text; through $PAGER (less) where stdout is a terminal and the text longer than it. */
 void product_print(const struct buf *text);
+
+/*
+ * The text as the file `path`: whole or, on a full disk, not at all, what was there before untouched. A
+ * symlink is followed; a pipe or device is written to. Under sudo a new file belongs to the invoking user. -1
+ * with `e`.
+ */
+int product_write(const char *path, const struct buf *text, struct err *e);
 
 #endif

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "product.h"
 
 #include "analyze/fold.h"
 #include "analyze/open.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "render/renderer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct render_opts {
     const char *format, *view, *output, *title;
@@ -73,19 +71,6 @@ static char *default_name(const char *path, const char *suffix)
     return mem_printf("%.*s%s", (int)(end - begin), begin, suffix);
 }
 
-static int write_file(const char *path, const struct buf *b, struct err *e)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int rc;
-
-    if (fd < 0)
-        return err_sys(e, errno, "%s", path);
-    rc = io_write_all(fd, b->data, b->len, e);
-    if (close(fd) && !rc)
-        rc = err_sys(e, errno, "close");
-    return rc ? err_wrap(e, "%s", path) : 0;
-}
-
 static int write_product(const struct render_opts *o, const char *session, const char *suffix,
                          const struct buf *b, struct err *e)
 {
@@ -95,7 +80,7 @@ static int write_product(const struct render_opts *o, const char *session, const
     if (o->output && !strcmp(o->output, "-"))
         return fwrite(b->data, 1, b->len, stdout) == b->len ? 0 : err_sys(e, errno, "stdout");
     name = o->output ? mem_strdup(o->output) : default_name(session, suffix);
-    rc = write_file(name, b, e);
+    rc = product_write(name, b, e);
     if (!rc)
         log_info("%s: %s", name, units_size(size, sizeof(size), b->len));
     free(name);

@@ -101,6 +101,8 @@ int session_reload(struct session_writer *w, struct err *e);
  * meta.json with state "sealed". */
 int session_seal(struct session_writer *w, struct meta *m, struct err *e);
 void session_writer_free(struct session_writer *w);
+/* The same, and removes what the writer made: its files, and the directory where it was not there before. */
+void session_discard(struct session_writer *w);
 
 /* ---- reading ---- */
 

@@ -48,7 +48,8 @@ static int meta_is_ours(int dirfd)
 
     if (fd < 0)
         return 0;
-    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= SESSION_META_MAX && !io_read_fd(fd, &text, &e))
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= SESSION_META_MAX &&
+        !io_read_fd(fd, &text, &e))
         ours = !meta_parse(&m, buf_str(&text), text.len, &e);
     meta_release(&m);
     buf_release(&text);

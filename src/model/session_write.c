@@ -27,7 +27,9 @@ struct session_writer {
     uid_t uid;
     gid_t gid;
     uint64_t max_size;
-    uint64_t flushes; /* that wrote something */
+    uint64_t flushes;  /* that wrote something */
+    int made;          /* the directory is ours */
+    VEC(char *) files; /* that are ours, by name */
     int reloaded, full;
     int ended; /* the end block is written */
     int sums;  /* the store's events are the caller's sums: not to be written */
@@ -79,6 +81,7 @@ static int dir_make(struct session_writer *w, int force, struct err *e)
     if (!made && errno != EEXIST)
         return err_sys(e, errno, "mkdir %s", w->path);
     w->dirfd = open(w->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    w->made = made;
     if (w->dirfd < 0)
         return err_sys(e, errno == ELOOP ? ENOTDIR : errno, "%s", w->path);
     if (!made && dir_take_over(w->dirfd, w->path, force, e))
@@ -86,6 +89,14 @@ static int dir_make(struct session_writer *w, int force, struct err *e)
     if (fchmod(w->dirfd, 0700))
         return err_sys(e, errno, "%s: chmod 0700", w->path);
     return owned(w, w->dirfd, w->path, e);
+}
+
+static void made_file(struct session_writer *w, const char *name)
+{
+    for (size_t i = 0; i < w->files.n; i++)
+        if (!strcmp(w->files.a[i], name))
+            return;
+    *vec_push(&w->files) = mem_strdup(name);
 }
 
 /* Readers ask for this lock to tell a recording from what a killed recorder left. Where locks don't work, so
@@ -111,6 +122,7 @@ static int log_open(struct session_writer *w, const char *name, struct err *e)
 
     if (fd < 0)
         return err_sys(e, errno, "%s/%s", w->path, name);
+    made_file(w, name);
     if (owned(w, fd, name, e)) {
         close(fd);
         return -1;
@@ -144,7 +156,7 @@ struct session_writer *session_create(const struct session_create *how, struct s
     }
     return w;
 fail:
-    session_writer_free(w);
+    session_discard(w);
     return NULL;
 }
 
@@ -157,9 +169,23 @@ void session_writer_free(struct session_writer *w)
         close(w->fd);
     if (w->dirfd >= 0)
         close(w->dirfd);
+    for (size_t i = 0; i < w->files.n; i++)
+        free(w->files.a[i]);
+    vec_release(&w->files);
     free(w->path);
     free(w->id);
     free(w);
+}
+
+void session_discard(struct session_writer *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->files.n; i++)
+        unlinkat(w->dirfd, w->files.a[i], 0);
+    if (w->made)
+        rmdir(w->path);
+    session_writer_free(w);
 }
 
 int session_dirfd(const struct session_writer *w)
@@ -183,6 +209,7 @@ static int replace(struct session_writer *w, const char *path, const void *p, si
 {
     if (io_replace_file_owned(w->dirfd, path, p, n, w->uid, w->gid, e))
         return err_wrap(e, "%s", w->path);
+    made_file(w, path);
     return 0;
 }
 

@@ -87,20 +87,9 @@ int sink_seal(struct sink *s, struct meta *m, sink_derive derive, void *arg, str
 
 void sink_discard(struct sink *s)
 {
-    char *path;
-    int dir;
-
-    if (!s->w)
-        return;
-    dir = session_dirfd(s->w);
-    path = mem_strdup(session_path(s->w));
     give_room(s);
-    unlinkat(dir, "events.wlog", 0);
-    unlinkat(dir, "meta.json", 0);
-    session_writer_free(s->w);
+    session_discard(s->w);
     s->w = NULL;
-    rmdir(path);
-    free(path);
 }
 
 void sink_release(struct sink *s)

@@ -119,3 +119,16 @@ PY
     run -0 "$ROOT/examples/folded.sh"
     [[ $output == *"gemm"*"4 stacks written back"* ]]
 }
+
+@test "import: what fails leaves nothing behind" {
+    [ "$(id -u)" = 0 ] || skip "needs root (mounts a small file system)"
+    mkdir small
+    mount -t tmpfs -o size=256k tmpfs small || skip "cannot mount a tmpfs"
+    python3 -c 'import random
+for i in range(40000): print(";".join("f%d" % random.randrange(10**9) for k in range(3)), 1)' >many.folded
+    run -3 --separate-stderr "$WPROF" import -o small/new many.folded
+    left=$(ls -A small)
+    umount small
+    [[ $stderr == *"No space left"* ]]
+    [ -z "$left" ]
+}

@@ -101,3 +101,61 @@ session() {
     run -2 "$WPROF" render a b
     [[ $output == *"'b' is too many"* ]]
 }
+
+@test "render, export: a full disk leaves the file that was there" {
+    [ "$(id -u)" = 0 ] || skip "needs root (mounts a small file system)"
+    mkdir small
+    mount -t tmpfs -o size=1m tmpfs small || skip "cannot mount a tmpfs"
+    printf 'a;b 3\n' | "$WPROF" import -o s9 - 2>/dev/null
+    echo good >small/page.html
+    cp small/page.html small/out.folded
+    dd if=/dev/zero of=small/fill bs=64k 2>/dev/null || true
+    run -3 --separate-stderr "$WPROF" render -o small/page.html s9
+    [[ $stderr == *"No space left"* ]]
+    run -3 --separate-stderr "$WPROF" export -o small/out.folded s9
+    content=$(cat small/page.html small/out.folded)
+    left=$(find small -name '*.*.*')
+    umount small
+    [ "$content" = $'good\ngood' ]
+    [ -z "$left" ]
+}
+
+@test "render: what -o may be" {
+    printf 'a;b 3\n' | "$WPROF" import -o s8 - 2>/dev/null
+    echo old >target.html
+    chmod 640 target.html
+    ln -s target.html link.html
+    "$WPROF" render -o link.html s8
+    [ -L link.html ]
+    grep -q DOCTYPE target.html || grep -qi '<html' target.html
+    [ "$(stat -c %a target.html)" = 640 ]
+    (umask 027; "$WPROF" render -o new.html s8)
+    [ "$(stat -c %a new.html)" = 640 ]
+    run -3 --separate-stderr "$WPROF" render -o . s8
+    [[ $stderr == *"is a directory"* ]]
+    run -3 --separate-stderr "$WPROF" render -o '' s8
+    [[ $stderr == *"the file's name is empty"* ]]
+    mkfifo pipe
+    cat pipe >through &
+    "$WPROF" export -o pipe s8
+    wait
+    [ "$(cat through)" = "a;b 3" ]
+}
+
+@test "render, export, import: under sudo the files are the user's" {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    need_command sudo
+    id nobody >/dev/null 2>&1 || skip "needs the user nobody"
+    uid=$(id -u nobody) gid=$(id -g nobody)
+    chmod 777 .
+    # What sudo gives to what it runs; that wprof's parent is called sudo is what tells it from a root shell.
+    printf '#!/bin/sh\nSUDO_UID=%s SUDO_GID=%s SUDO_USER=nobody "$@"; exit $?\n' "$uid" "$gid" >sudo
+    chmod +x sudo
+    printf 'a;b 3\n' >in.folded
+    ./sudo "$WPROF" import -o mine in.folded
+    ./sudo "$WPROF" render -o mine.html mine
+    ./sudo "$WPROF" export -o mine.folded mine
+    for f in mine mine/meta.json mine/events.wlog mine.html mine.folded; do
+        [ "$(stat -c %u:%g "$f")" = "$uid:$gid" ] || { stat "$f"; false; }
+    done
+}
