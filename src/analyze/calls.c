@@ -95,22 +95,31 @@ static void callees(struct calls *c)
     free(below);
 }
 
+/* Each sample counts once, at the innermost call of the function: with recursion a;b;a the caller is b. */
 static void callers(struct calls *c)
 {
-    uint8_t *inside = mem_calloc(c->p->nodes.n, 1);
+    size_t n = c->p->nodes.n;
+    uint32_t *nearest = mem_calloc(n, sizeof(*nearest));
+    uint64_t *weight = mem_calloc(n, sizeof(*weight));
 
-    for (size_t i = 1; i < c->p->nodes.n; i++) {
-        const struct profile_node *n = &c->p->nodes.a[i];
+    for (size_t i = 1; i < n; i++) {
+        const struct profile_node *node = &c->p->nodes.a[i];
+
+        nearest[i] = c->match[node->frame] ? (uint32_t)i : nearest[node->parent];
+        if (nearest[i])
+            weight[nearest[i]] += c->m->self[i];
+    }
+    for (size_t i = 1; i < n; i++) {
         uint32_t id = 0;
 
-        inside[i] = inside[n->parent] | c->match[n->frame];
-        if (!c->match[n->frame] || inside[n->parent] || !c->m->total[i])
+        if (!weight[i])
             continue;
         for (uint32_t at = (uint32_t)i; at; at = c->p->nodes.a[at].parent)
             id = push(c, id, c->p->nodes.a[at].frame);
-        c->self.a[id] += c->m->total[i];
+        c->self.a[id] += weight[i];
     }
-    free(inside);
+    free(nearest);
+    free(weight);
 }
 
 static void copy_frames(struct profile *out, const struct profile *p)

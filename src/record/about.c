@@ -73,6 +73,14 @@ void about_end(struct meta *m, uint64_t mono, const char *reason)
     m->end_reason = mem_strdup(reason);
 }
 
+static void add_language(struct meta *m, const char *name)
+{
+    for (size_t i = 0; i < m->languages.n; i++)
+        if (!strcmp(m->languages.a[i], name)) /* a collector said it */
+            return;
+    *vec_push(&m->languages) = mem_strdup(name);
+}
+
 void about_languages(struct meta *m, const struct store *s)
 {
     int python = 0, native = 0;
@@ -82,9 +90,9 @@ void about_languages(struct meta *m, const struct store *s)
         native |= s->frames.list.a[i].kind == FRAME_NATIVE;
     }
     if (python)
-        *vec_push(&m->languages) = mem_strdup("python");
+        add_language(m, "python");
     if (native)
-        *vec_push(&m->languages) = mem_strdup("c/c++");
+        add_language(m, "c/c++");
 }
 
 /* AIProf's word for what a collector yields. */

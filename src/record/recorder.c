@@ -367,7 +367,9 @@ static void stop(struct recorder *r)
     cost_report(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n,
                 r->command.ended ? &r->command.usage : NULL);
     flush(r);
-    if (r->begin)
+    if (!r->begin) /* it ended before --delay was over */
+        about_start(&r->meta, end);
+    if (r->sink.w)
         about_end(&r->meta, end, r->end_reason);
 }
 

@@ -11,7 +11,8 @@
 #include <time.h>
 
 /* What is good enough to say nothing about. */
-#define MIN_TAKEN_SHARE   0.9
+#define MIN_TAKEN_SHARE   0.95
+#define TAKEN_SIGMAS      4 /* samples of a timer come and go with the square root of their number */
 #define MAX_LOST_SHARE    0.01
 #define MIN_UNWOUND_SHARE 0.995
 #define MAX_UNKNOWN_SHARE 0.01
@@ -93,6 +94,15 @@ static void set_share(struct figure *x, double share)
         units_share(x->value, sizeof(x->value), share);
 }
 
+/* Fewer than chance alone would explain. */
+static int too_few(const struct quality *q)
+{
+    double missing = (double)q->expected - (double)q->taken;
+
+    return q->expected && share_of(q->taken, q->expected) < MIN_TAKEN_SHARE &&
+           missing > TAKEN_SIGMAS * sqrt((double)q->expected);
+}
+
 static void add_samples(struct figures *f, const struct quality *q)
 {
     struct figure *x = add(f, "expected", "samples that the target's run time would give at this frequency");
@@ -102,7 +112,7 @@ static void add_samples(struct figures *f, const struct quality *q)
 
     x = add(f, "taken", "samples that arrived, and their share of those expected");
     set_count(x, q->taken, q->expected);
-    if (q->expected && share_of(q->taken, q->expected) < MIN_TAKEN_SHARE) {
+    if (too_few(q)) {
         x->bad = 1;
         warn(f, "Only %s of the expected samples were taken: parts of the run are missing from this picture.",
              x->value);

@@ -60,11 +60,12 @@ static void when(const struct meta *m, const struct figures *f, const struct tex
         if (!strcmp(f->facts.a[i].label, "started"))
             buf_addstr(&b, f->facts.a[i].value);
     if (m->duration_s > 0)
-        buf_addf(&b, ", for %s", units_duration(text, sizeof(text), (uint64_t)(m->duration_s * 1e9)));
+        buf_addf(&b, "%sfor %s", b.len ? ", " : "",
+                 units_duration(text, sizeof(text), (uint64_t)(m->duration_s * 1e9)));
     if (m->end_reason)
-        buf_addf(&b, ", %s", m->end_reason);
+        buf_addf(&b, "%s%s", b.len ? ", " : "", m->end_reason);
     if (m->exit_code > 0)
-        buf_addf(&b, ", exit code %lld", (long long)m->exit_code);
+        buf_addf(&b, "%sexit code %lld", b.len ? ", " : "", (long long)m->exit_code);
     entry(out, style, "when", buf_str(&b));
     buf_release(&b);
 }

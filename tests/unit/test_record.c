@@ -383,10 +383,14 @@ static void test_delay(void **state)
     assert_true(s.meta.duration_s < 0.45);
     assert_true(s.store.events.n > 0);
     session_release(&s);
-    o.dir = in_dir("delay-long");
+    path = o.dir = in_dir("delay-long");
     o.argv = ARGS("true");
     assert_int_equal(go(&o), 0);
     assert_log("before --delay was over");
+    open_session(&s, path);
+    assert_true(s.meta.start_ts > 1e9);
+    assert_string_equal(s.meta.end_reason, "command ended");
+    session_release(&s);
 }
 
 static void test_max_size(void **state)

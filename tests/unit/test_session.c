@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "model/quality.h"
 #include "model/session.h"
+#include "render/figures.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -318,6 +319,31 @@ static void quality_figures(void **state)
     assert_true(isnan(q.unwound_share) && isnan(q.cost_share));
 }
 
+static const char *first_warning(uint64_t expected, uint64_t taken)
+{
+    struct quality q = {.expected = expected, .taken = taken, .unwound_share = 1, .cost_share = 0.001};
+    struct meta m = a_meta();
+    struct figures f = {0};
+    static char text[256];
+
+    free(m.state);
+    m.state = mem_strdup("sealed");
+    figures_make(&f, &q, &m);
+    snprintf(text, sizeof(text), "%s", f.warnings.n ? f.warnings.a[0] : "");
+    figures_release(&f);
+    meta_release(&m);
+    return text;
+}
+
+static void few_samples_by_chance(void **state)
+{
+    assert_non_null(strstr(first_warning(72, 64), "Only 64 samples")); /* within a timer's noise */
+    assert_string_equal(first_warning(1000, 960), "");
+    assert_string_equal(first_warning(1000000, 990000), "");
+    assert_non_null(strstr(first_warning(1000, 860), "of the expected samples"));
+    assert_non_null(strstr(first_warning(100000, 94000), "of the expected samples"));
+}
+
 static void bad_meta(void **state)
 {
     static const char *const bad[] = {
@@ -361,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(disk_full, enter, leave),
         cmocka_unit_test(names),
         cmocka_unit_test(quality_figures),
+        cmocka_unit_test(few_samples_by_chance),
         cmocka_unit_test(bad_meta),
     };
 

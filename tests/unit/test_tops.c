@@ -108,7 +108,15 @@ static void calls(void **state)
                 "   40.0 %             g\n"
                 "   40.0 %             f\n"
                 "   40.0 %   40.0 %    main\n");
-    check_calls(&w, "f", 1, "    total     self\n  100.0 %           f\n  100.0 %  100.0 %  main\n");
+    check_calls(&w, "f", 1, /* recursion: of each sample the innermost call */
+                "    total     self\n"
+                "  100.0 %           f\n"
+                "   66.7 %           ├ g\n"
+                "   66.7 %           │ f\n"
+                "   66.7 %   66.7 %  │ main\n"
+                "   33.3 %           └ f\n"
+                "   33.3 %             f\n"
+                "   33.3 %   33.3 %    main\n");
     check_calls(&w, "f", 0,
                 "    total     self\n"
                 "  100.0 %           f\n"
