@@ -79,8 +79,6 @@ static struct collector *cpu_open(struct record_ctx *ctx, struct err *e)
     c->metric = strtab_add(&ctx->store->strings, c->sampler.event.name);
     free(ctx->meta->event);
     ctx->meta->event = mem_strdup(c->sampler.event.name);
-    free(ctx->meta->tier);
-    ctx->meta->tier = mem_strdup("A");
     snprintf(c->detail, sizeof(c->detail), "%s%s%s", c->sampler.event.name, c->sampler.why[0] ? ": " : "",
              c->sampler.why);
     return c;
@@ -144,6 +142,7 @@ const struct collector_ops collector_cpu = {
     .name = "cpu",
     .summary = "stacks of what runs on a CPU, by samples",
     .on_by_default = 1,
+    .tiers = TIER_A,
     .open = cpu_open,
     .start = cpu_start,
     .fd = cpu_fd,

@@ -361,6 +361,7 @@ const struct collector_ops collector_offcpu = {
     .name = "offcpu",
     .summary = "what threads wait for off the CPU, where, and who wakes them",
     .on_by_default = 1,
+    .tiers = TIER_A,
     .open = offcpu_open,
     .start = offcpu_start,
     .fd = offcpu_fd,

@@ -16,6 +16,11 @@
 #include <sys/types.h>
 
 struct trace;
+struct rings;
+struct looks;
+
+/* The ways to record: A with BPF, B with perf events of own processes, C from outside. */
+enum { TIER_A = 1, TIER_B = 2, TIER_C = 4 };
 
 /* What the recorder gives every collector; outlives them. */
 struct record_ctx {
@@ -26,10 +31,12 @@ struct record_ctx {
     int launched;                /* targets[0] is our own gated child */
     const char *event;           /* -e, NULL: cycles where there is a PMU, else cpu-clock */
     uint64_t frequency;          /* Hz */
-    const char *tier;            /* forced tier, or NULL */
+    unsigned tier;               /* the one in use: TIER_A, TIER_B or TIER_C; 0: not chosen, collectors see */
     uint64_t start_mono;         /* set when the gate opens */
     uint64_t (*now)(void);       /* CLOCK_MONOTONIC ns */
     uint64_t min_block;          /* ns: shorter waits are summed, not listed */
+    struct rings *rings;         /* the same of tier B (collect/rings.h), */
+    struct looks *looks;         /* and of tier C (collect/looks.h) */
     struct trace *trace;         /* what tier A's collectors share (collect/trace.h); NULL as long as none has asked */
 };
 
@@ -39,6 +46,7 @@ struct collector_ops {
     const char *name;
     const char *summary;
     int on_by_default;
+    unsigned tiers; /* in which it works; 0: in all. Several of one name are one collector, by tier */
 
     /* Makes everything ready (BPF loaded, events open, nothing counting). NULL with `e`: left out, and said. */
     struct collector *(*open)(struct record_ctx *ctx, struct err *e);

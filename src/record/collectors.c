@@ -9,13 +9,24 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-static struct collector_slot *find(struct collectors *s, const char *name)
+static int is_here(const struct collectors *s, const struct collector_ops *ops)
 {
+    return !s->tier || !ops->tiers || ops->tiers & s->tier;
+}
+
+/* Does another one of that name come before it, or stand for it in the tier in use? */
+static int is_double(const struct collectors *s, size_t at)
+{
+    int here = is_here(s, s->list.a[at].ops);
+
     for (size_t i = 0; i < s->list.n; i++) {
-        if (!strcmp(s->list.a[i].ops->name, name))
-            return &s->list.a[i];
+        const struct collector_ops *ops = s->list.a[i].ops;
+
+        if (i != at && !strcmp(ops->name, s->list.a[at].ops->name) &&
+            ((i < at && is_here(s, ops) == here) || (is_here(s, ops) && !here)))
+            return 1;
     }
-    return NULL;
+    return 0;
 }
 
 static int unknown(const struct collectors *s, const char *option, const char *name, struct err *e)
@@ -25,6 +36,8 @@ static int unknown(const struct collectors *s, const char *option, const char *n
     size_t n = 0;
 
     for (size_t i = 0; i < s->list.n && n < ARRAY_SIZE(names); i++) {
+        if (is_double(s, i))
+            continue;
         names[n++] = s->list.a[i].ops->name;
         buf_addf(&b, "%s%s", i ? ", " : "", s->list.a[i].ops->name);
     }
@@ -45,11 +58,15 @@ static int set_each(struct collectors *s, const char *option, const char *names,
     int rc = 0;
 
     for (char *w = strtok_r(copy, ", ", &save); w && !rc; w = strtok_r(NULL, ", ", &save)) {
-        struct collector_slot *x = find(s, w);
+        int known = 0;
 
-        if (x)
-            x->state = state;
-        else
+        for (size_t i = 0; i < s->list.n; i++) {
+            if (strcmp(s->list.a[i].ops->name, w))
+                continue;
+            s->list.a[i].state = state; /* of every tier */
+            known = 1;
+        }
+        if (!known)
             rc = unknown(s, option, w, e);
     }
     free(copy);
@@ -99,7 +116,8 @@ static size_t report(struct collectors *s, const struct collector_slot *const *f
         buf_addf(&b, "%scollector %s: %s", i ? "; " : "", failed[i]->ops->name, failed[i]->why.msg);
     }
     if (!running)
-        err_set(e, "nothing can be recorded: %s", buf_str(&b));
+        err_set(e, "nothing can be recorded: %s",
+                b.len ? buf_str(&b) : "no collector wanted is of this tier");
     buf_release(&b);
     return running;
 }
@@ -109,9 +127,12 @@ size_t collectors_open(struct collectors *s, struct record_ctx *ctx, struct err 
     VEC(const struct collector_slot *) failed = {0};
     size_t running;
 
+    s->tier = ctx->tier;
     for (size_t i = 0; i < s->list.n; i++) {
         struct collector_slot *x = &s->list.a[i];
 
+        if (x->state == COLLECTOR_OPEN && !is_here(s, x->ops))
+            x->state = COLLECTOR_UNAVAILABLE;
         if (x->state != COLLECTOR_OPEN)
             continue;
         x->c = x->ops->open(ctx, &x->why);
@@ -216,7 +237,7 @@ size_t collectors_running(const struct collectors *s)
 
 void collectors_describe(const struct collectors *s, struct meta *m)
 {
-    static const char *const names[] = {"off", "on", "on", "on", "failed"};
+    static const char *const names[] = {"off", "on", "on", "on", "failed", "unavailable"};
 
     for (size_t i = 0; i < m->collectors.n; i++) {
         free(m->collectors.a[i].name);
@@ -228,6 +249,10 @@ void collectors_describe(const struct collectors *s, struct meta *m)
         const struct collector_slot *x = &s->list.a[i];
         const char *detail = x->c && x->ops->detail ? x->ops->detail(x->c) : x->why.msg;
 
+        if (is_double(s, i))
+            continue;
+        if (x->state == COLLECTOR_UNAVAILABLE)
+            detail = x->ops->tiers & TIER_B ? "needs tier A or B" : "needs tier A";
         *vec_push(&m->collectors) =
             (struct meta_collector){mem_strdup(x->ops->name), mem_strdup(names[x->state]),
                                     detail && *detail ? mem_strdup(detail) : NULL};

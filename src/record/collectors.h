@@ -6,7 +6,14 @@
 
 #include "model/collector.h"
 
-enum collector_state { COLLECTOR_OFF, COLLECTOR_OPEN, COLLECTOR_ON, COLLECTOR_STOPPED, COLLECTOR_FAILED };
+enum collector_state {
+    COLLECTOR_OFF,
+    COLLECTOR_OPEN,
+    COLLECTOR_ON,
+    COLLECTOR_STOPPED,
+    COLLECTOR_FAILED,
+    COLLECTOR_UNAVAILABLE, /* wanted, and not of the tier in use */
+};
 
 struct collector_slot {
     const struct collector_ops *ops;
@@ -17,6 +24,7 @@ struct collector_slot {
 
 struct collectors {
     VEC(struct collector_slot) list;
+    unsigned tier; /* in use; 0: not chosen */
 };
 
 /* All that are compiled in, from collectors.def; *n of them. */
