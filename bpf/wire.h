@@ -98,6 +98,7 @@ enum {
     WIRE_NO_MM = 512,       /* the task is exiting: its memory, and so its user stack, is gone */
     WIRE_EXECVE = 1024,     /* inside execve: perhaps between the old image and the new */
     WIRE_TOP = 256,         /* regs.ip is a pc itself, not a return address */
+    WIRE_STACK_OLD = 2048,  /* the copy of the stack is older than memory is now: nothing beyond it holds */
 };
 
 /* Followed by kernel_n x u64 (innermost first), native_n x wire_native (innermost first), python_n x py_frame

@@ -46,7 +46,7 @@ static int layout_index(struct pythons *py, const struct py_layout *l)
     for (i = 0; i < py->layouts.n; i++)
         if (!memcmp(&py->layouts.a[i], l, sizeof(*l)))
             return (int)i;
-    if (bpfside_set_layout(py->bpf, (uint32_t)i, l))
+    if (py->bpf && bpfside_set_layout(py->bpf, (uint32_t)i, l))
         return -1;
     *vec_push(&py->layouts) = *l;
     return (int)i;
@@ -81,7 +81,8 @@ static void install(struct pythons *py, struct process *p, struct process_python
     found->target.proc.generation = found->generation;
     free(p->python);
     p->python = found;
-    bpfside_set_python(py->bpf, p->tgid, &found->target.proc);
+    if (py->bpf)
+        bpfside_set_python(py->bpf, p->tgid, &found->target.proc);
     note_language(py->meta, "python");
 }
 
@@ -117,14 +118,16 @@ void pythons_forked(struct pythons *py, struct process *child, const struct proc
     if (!parent || !parent->python)
         return;
     child->python = mem_dup(parent->python, sizeof(*parent->python));
-    bpfside_set_python(py->bpf, child->tgid, &child->python->target.proc);
+    if (py->bpf)
+        bpfside_set_python(py->bpf, child->tgid, &child->python->target.proc);
 }
 
 void pythons_execed(struct pythons *py, struct process *p)
 {
     if (!p->python)
         return;
-    bpfside_del_python(py->bpf, p->tgid);
+    if (py->bpf)
+        bpfside_del_python(py->bpf, p->tgid);
     free(p->python);
     p->python = NULL;
 }

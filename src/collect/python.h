@@ -26,7 +26,7 @@ struct process_python {
 struct pythons {
     struct store *store;
     struct meta *meta;
-    struct bpfside *bpf;
+    struct bpfside *bpf; /* NULL: there is no kernel's side */
     struct track *track;
     struct py_detector detector;
     struct py_codes codes;

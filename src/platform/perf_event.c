@@ -288,34 +288,39 @@ int perf_record_parse(const uint8_t *p, size_t n, struct perf_record *out)
     }
 }
 
-int perf_ring_next(struct perf_ring *r, struct perf_record *out)
+const uint8_t *perf_ring_raw(struct perf_ring *r, size_t *n)
 {
     struct perf_event_mmap_page *meta = (struct perf_event_mmap_page *)r->base;
     const uint8_t *data = r->base + sysconf(_SC_PAGESIZE);
     uint64_t head = __atomic_load_n(&meta->data_head, __ATOMIC_ACQUIRE);
-    int got = 0;
+    size_t at = r->tail & (r->size - 1);
+    struct perf_event_header h = {0};
 
-    while (!got && r->tail < head) {
-        size_t at = r->tail & (r->size - 1);
-        struct perf_event_header h;
-        const uint8_t *p = data + at;
+    *n = 0;
+    if (r->tail < head)
+        memcpy(&h, data + at, sizeof(h)); /* records are 8-byte aligned: a header never wraps */
+    if (r->tail < head && h.size < sizeof(h))
+        r->tail = head; /* not ours to make sense of: skip what is there */
+    else if (r->tail < head) {
+        size_t first = at + h.size > r->size ? r->size - at : h.size;
 
-        memcpy(&h, p, sizeof(h)); /* records are 8-byte aligned: a header never wraps */
-        if (h.size < sizeof(h)) { /* not ours to make sense of: skip what is there */
-            r->tail = head;
-            break;
-        }
-        if (at + h.size > r->size) {
-            memcpy(r->copy, p, r->size - at);
-            memcpy(r->copy + (r->size - at), data, h.size - (r->size - at));
-            p = r->copy;
-        } else {
-            memcpy(r->copy, p, h.size); /* the kernel may reuse the place once the tail has moved */
-            p = r->copy;
-        }
-        got = perf_record_parse(p, h.size, out);
+        /* Copied, since the kernel may reuse the place once the tail has moved. */
+        memcpy(r->copy, data + at, first);
+        memcpy(r->copy + first, data, h.size - first);
         r->tail += h.size;
+        *n = h.size;
     }
     __atomic_store_n(&meta->data_tail, r->tail, __ATOMIC_RELEASE);
-    return got;
+    return *n ? r->copy : NULL;
+}
+
+int perf_ring_next(struct perf_ring *r, struct perf_record *out)
+{
+    const uint8_t *p;
+    size_t n;
+
+    while ((p = perf_ring_raw(r, &n)))
+        if (perf_record_parse(p, n, out))
+            return 1;
+    return 0;
 }

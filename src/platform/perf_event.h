@@ -73,6 +73,10 @@ void perf_ring_close(struct perf_ring *r);
 /* 1 and the next record that is of interest, 0 when the ring is empty. */
 int perf_ring_next(struct perf_ring *r, struct perf_record *out);
 
+/* The next record whatever it is, *n bytes, header included; valid until the next call. NULL: the ring is
+ * empty. */
+const uint8_t *perf_ring_raw(struct perf_ring *r, size_t *n);
+
 /* The bytes of one record, header included. 1: of interest; 0: not, or malformed. */
 int perf_record_parse(const uint8_t *p, size_t n, struct perf_record *out);
 

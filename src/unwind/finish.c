@@ -3,9 +3,13 @@
 
 #include "platform/procfs.h"
 
+/* How far a stack may reach: what RLIMIT_STACK mostly is. */
+#define STACK_SPAN (8ull << 20)
+
 struct finish {
     struct track *track;
     struct process *process;
+    uint64_t stack; /* where the copied stack begins, when it isn't to be trusted beyond; else 0 */
 };
 
 static int find_map(void *ctx, uint64_t pc, struct walk_map *out)
@@ -31,6 +35,8 @@ static int read_live(void *ctx, uint64_t addr, void *dst, uint32_t size)
 {
     struct finish *f = ctx;
 
+    if (f->stack && addr - f->stack < STACK_SPAN)
+        return -1;
     if (f->process->gone || !f->process->ns_tgid)
         return -1;
     return procfs_read_memory((pid_t)f->process->ns_tgid, addr, dst, size) == (ssize_t)size ? 0 : -1;
@@ -40,7 +46,7 @@ void finish_walk(struct track *t, struct process *p, const struct wire_sample *s
                  struct walk_frame *frames, struct walk_result *res)
 {
     static const struct walk_user_ops ops = {.map = find_map, .read = read_live};
-    struct finish f = {t, p};
+    struct finish f = {t, p, s->flags & WIRE_STACK_OLD ? s->regs.sp : 0};
     struct walk_stack st = {stack, s->regs.sp, s->stack_n};
 
     walk_user(&ops, &f, &st, &s->regs, !!(s->flags & WIRE_TOP), frames, FINISH_DEPTH, res);

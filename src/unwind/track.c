@@ -101,6 +101,8 @@ struct track *track_new(struct bpfside *b, struct unw_cache *cache, int whole_ma
     t->bpf = b;
     t->hooks = *hooks;
     t->whole_machine = whole_machine;
+    if (!b)
+        return t;
     maps = bpfside_mappings(b, &n);
     slices_init(&t->slices, maps, n);
     t->tables = bpfside_tables(b, &t->tables_n);
@@ -117,7 +119,8 @@ void track_free(struct track *t)
 {
     if (!t)
         return;
-    table_worker_free(t->worker);
+    if (t->worker)
+        table_worker_free(t->worker);
     for (size_t i = 0; i < t->rings.n; i++)
         perf_ring_close(&t->rings.a[i]);
     vec_release(&t->rings);
@@ -259,7 +262,12 @@ static void on_control(void *arg, const void *record, size_t n)
     }
 }
 
-static void on_perf(struct track *t, const struct perf_record *r)
+void track_tell_control(struct track *t, const void *record, size_t n)
+{
+    on_control(t, record, n);
+}
+
+void track_tell(struct track *t, const struct perf_record *r)
 {
     static const enum change_type types[] = {
         [PERF_KIND_MMAP] = CHANGE_MMAP, [PERF_KIND_EXEC] = CHANGE_IMAGE, [PERF_KIND_LOST] = CHANGE_LOST};
@@ -288,8 +296,9 @@ uint64_t track_gather(struct track *t)
 
     for (size_t i = 0; i < t->rings.n; i++)
         while (perf_ring_next(&t->rings.a[i], &r))
-            on_perf(t, &r);
-    bpfside_drain_control(t->bpf, on_control, t);
+            track_tell(t, &r);
+    if (t->bpf)
+        bpfside_drain_control(t->bpf, on_control, t);
     if (t->unsorted) {
         qsort(t->pending.a + t->next, t->pending.n - t->next, sizeof(*t->pending.a), by_time);
         t->unsorted = 0;
@@ -445,6 +454,8 @@ static void publish_process(struct track *t, struct process *p, uint64_t now)
     const struct slice *s;
 
     p->dirty = 0;
+    if (!t->bpf)
+        return;
     if (bpfside_get_proc(t->bpf, p->tgid, &have) || have.image > p->image)
         return;
     publish_slice(t, p, now);
@@ -462,7 +473,7 @@ void track_want_table(struct track *t, uint32_t file)
     const void *image = NULL;
     size_t n = 0;
 
-    if (!f || f->table_asked || !table_index(t, file))
+    if (!f || f->table_asked || !t->bpf || !table_index(t, file))
         return;
     f->table_asked = 1;
     if (f->kind == MODULE_VDSO)
@@ -567,5 +578,5 @@ void track_stats(struct track *t, struct track_stats *out)
     out->tables = __atomic_load_n(&t->tables_made, __ATOMIC_RELAXED);
     out->rows = __atomic_load_n(&t->rows_used, __ATOMIC_RELAXED);
     out->tables_refused = __atomic_load_n(&t->tables_refused, __ATOMIC_RELAXED);
-    out->tables_ns = table_worker_cpu_ns(t->worker);
+    out->tables_ns = t->worker ? table_worker_cpu_ns(t->worker) : 0;
 }

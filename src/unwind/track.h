@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "model/store.h"
 #include "platform/bpf.h"
+#include "platform/perf_event.h"
 #include "unwind/modules.h"
 #include "unwind/process.h"
 
@@ -39,7 +40,7 @@ struct track_stats {
 struct track;
 
 /* Opens the perf rings and attaches to fork, exec, exit. The objects given must outlive it. cache may be
- * NULL. */
+ * NULL. b NULL: there is no kernel's side; the caller tells of all changes. */
 struct track *track_new(struct bpfside *b, struct unw_cache *cache, int whole_machine,
                         const struct track_hooks *hooks, struct err *e);
 void track_free(struct track *t);
@@ -49,6 +50,10 @@ void track_free(struct track *t);
 int track_follow(struct track *t, const pid_t *pids, size_t n, struct err *e);
 
 int track_watch(const struct track *t, int epoll_fd, struct err *e); /* adds what wakes */
+
+/* A change that the caller has heard of: of mappings and images, or a record of the control ring's types. */
+void track_tell(struct track *t, const struct perf_record *r);
+void track_tell_control(struct track *t, const void *record, size_t n);
 
 /* Reads all rings' records; gives the time up to which they are complete. */
 uint64_t track_gather(struct track *t);

@@ -115,6 +115,12 @@ static int counts_from_bp(const struct unw_row *row)
     return rule == UNW_BP || rule == UNW_DEREF_BP || (row->rule & UNW_BP_BP);
 }
 
+/* The caller did not know rbp, and no frame so far has saved it: as good as no row. */
+static int lacks_bp(const struct walk_regs *regs, const struct unw_row *row)
+{
+    return !regs->bp && counts_from_bp(row);
+}
+
 /* Goes on by rows until they end. *known_root: the end is one that a row tells, not merely a return address
  * of 0. */
 static enum walk_status follow(struct walker *w, struct position *at, int *known_root)
@@ -138,6 +144,8 @@ static enum walk_status follow(struct walker *w, struct position *at, int *known
         if (!at->mapped)
             return WALK_NOMAP;
         st = find_row(w, at, pc, &row);
+        if (st == WALK_RUNNING && lacks_bp(&at->regs, &row))
+            st = WALK_NOROW;
         if (st != WALK_RUNNING)
             return st;
         w->used_bp |= counts_from_bp(&row);

@@ -66,8 +66,9 @@ struct walk_result {
 /*
  * Walks from regs to the thread's start. Writes at most max frames, the sampled one first; there is always
  * one, ip of regs, when max > 0. top: regs are those of an interrupted instruction (0: of a frame that made a
- * call, whose ip is a return address, as when the kernel's walker hands over halfway). Never fails: res says
- * how far it came.
+ * call, whose ip is a return address, as when the kernel's walker hands over halfway). regs->bp 0: not known;
+ * where it is needed before a frame has saved it, the stack is scanned. Never fails: res says how far it
+ * came.
  */
 void walk_user(const struct walk_user_ops *ops, void *ctx, const struct walk_stack *stack,
                const struct walk_regs *regs, int top, struct walk_frame *frames, uint32_t max,
