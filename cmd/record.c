@@ -10,13 +10,14 @@
 #include "record/collectors.h"
 #include "record/recorder.h"
 #include "record/summary.h"
+#include "record/tiers.h"
 
 #include <string.h>
 
 enum { MAX_FREQUENCY = 100000 };
 
 struct record_opts {
-    const char *output, *event, *collect, *without;
+    const char *output, *event, *collect, *without, *tier;
     uint64_t frequency, duration, delay, max_size, min_block;
     int force, keep_going, inlines, whole_machine, quiet, verbose;
     struct opt_list pids;
@@ -40,6 +41,8 @@ static const struct opt options[] = {
     OPT_STRING(0, "collect", struct record_opts, collect, "LIST",
                "only these collectors, separated by commas"),
     OPT_STRING(0, "without", struct record_opts, without, "LIST", "not these collectors"),
+    OPT_STRING(0, "tier", struct record_opts, tier, "A|B|C",
+               "record that way: with BPF, with perf events, from outside (default: the best that works)"),
     OPT_LIST('p', "pid", struct record_opts, pids, "PID",
              "a running process and its children; may be given again"),
     OPT_FLAG('a', "all", struct record_opts, whole_machine, "the whole machine"),
@@ -140,6 +143,8 @@ static int check(const struct record_opts *o, int argc)
     if (!o->frequency || o->frequency > MAX_FREQUENCY)
         return command_usage(&cmd_record, "-F %llu: not between 1 and %d", (unsigned long long)o->frequency,
                              MAX_FREQUENCY);
+    if (o->tier && !tiers_parse(o->tier))
+        return command_usage(&cmd_record, "--tier %s: not A, B or C", o->tier);
     if (o->keep_going && !argc)
         return command_usage(&cmd_record, "--keep-going needs a command");
     if (o->event && pfm_encode(o->event, &ev, &e)) {
@@ -166,6 +171,9 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .min_block = o->min_block,
         .collect = o->collect,
         .without = o->without,
+        .tier = o->tier,
+        .choose_tier = tiers_choose,
+        .release_tier = tiers_release,
         .argv = argc ? argv : NULL,
         .pids = o->pids.a,
         .npids = o->pids.n,

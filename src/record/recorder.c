@@ -157,7 +157,6 @@ static int prepare(struct recorder *r, struct err *e)
     r->ctx.event = r->o->event;
     r->ctx.frequency = r->o->frequency;
     r->ctx.min_block = r->o->min_block;
-    r->ctx.tier = r->o->tier;
     r->ctx.whole_machine = r->o->whole_machine;
     r->ctx.launched = r->o->argv != NULL;
     r->ctx.now = now;
@@ -233,6 +232,8 @@ static int get_ready(struct recorder *r, struct err *e)
 
     if (prepare(r, e) || watch_all(r, e))
         return -1;
+    if (r->o->choose_tier && r->o->choose_tier(&r->ctx, r->o->tier, &why))
+        return go_unrecorded(r, &why, e);
     have = collectors_open(&r->collectors, &r->ctx, &why) > 0;
     collectors_describe(&r->collectors, &r->meta);
     about_kinds(&r->meta);
@@ -435,6 +436,8 @@ static int wait_for_command(struct recorder *r)
 static void release_recording(struct recorder *r)
 {
     collectors_release(&r->collectors);
+    if (r->o->release_tier)
+        r->o->release_tier(&r->ctx);
     sink_release(&r->sink);
     store_release(&r->store);
     meta_release(&r->meta);

@@ -30,7 +30,9 @@ struct recorder_opts {
     uint64_t duration, delay;      /* ns; duration 0: no bound */
     uint64_t max_size;             /* bytes, 0: no bound */
     const char *collect, *without; /* comma-separated names, or NULL */
-    const char *tier;
+    const char *tier;              /* "A", "B" or "C"; NULL: the best that works */
+    int (*choose_tier)(struct record_ctx *ctx, const char *forced, struct err *e); /* tiers.h; NULL: none */
+    void (*release_tier)(struct record_ctx *ctx);
     /* One of the three. */
     char *const *argv; /* NULL: nothing is launched */
     const char *const *pids;

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/looks.h"
+
+#include "base/mem.h"
+#include "platform/clock.h"
+#include "platform/perf_event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Births and ends are looked for this often at most, however fast the looks are. */
+#define SCAN_NS 10000000ull
+
+struct looks_private {
+    int timer_fd;
+    int users, begun;
+    VEC(int) fds; /* duplicates of timer_fd */
+    uint64_t scanned_ns;
+    uint64_t random;
+};
+
+/* ---- figures of one thread ---- */
+
+static int read_figures(struct looks *l, struct outside_thread *t, struct proctask_run *now)
+{
+    pid_t pid = (pid_t)t->task.tgid, tid = (pid_t)t->task.tid;
+    struct proctask st;
+
+    if (!l->by_ticks) {
+        if (t->run_fd < 0)
+            t->run_fd = proctask_open(pid, tid, "schedstat");
+        return t->run_fd < 0 ? -1 : proctask_run(t->run_fd, now);
+    }
+    if (proctask_stat(pid, tid, &st))
+        return -1;
+    *now = (struct proctask_run){.run_ns = st.user_ns + st.sys_ns};
+    now->slices = t->last.slices + (now->run_ns != t->last.run_ns);
+    return 0;
+}
+
+/* xorshift (Marsaglia 2003): where in its first period a thread's first sample is due. */
+static uint64_t next_random(struct looks_private *own)
+{
+    own->random ^= own->random << 13;
+    own->random ^= own->random >> 7;
+    own->random ^= own->random << 17;
+    return own->random;
+}
+
+/* ---- samples ---- */
+
+/*
+ * A sample stands for one period of CPU time, and one is due whenever the thread has run for another one. The
+ * looks that find it running come at moments of its time on the CPU that are as good as any, so whatever it
+ * ran since the last of them counts for where it is now.
+ */
+static uint64_t samples_due(struct looks *l, struct outside_thread *t)
+{
+    uint64_t n;
+
+    if (t->owed_ns < (int64_t)l->period)
+        return 0;
+    n = (uint64_t)t->owed_ns / l->period;
+    t->owed_ns -= (int64_t)(n * l->period);
+    return n;
+}
+
+static void push_sample(struct looks *l, struct outside_thread *t, uint64_t ts, uint64_t n, uint32_t stack,
+                        uint16_t flags)
+{
+    struct outside *o = &l->outside;
+    struct event *ev;
+    uint32_t id;
+
+    outside_walked(o, t, ts, &id);
+    l->taken += n;
+    ev = vec_push(&o->ctx->store->events);
+    *ev = (struct event){.ts = ts,
+                         .value = n,
+                         .task = id,
+                         .stack = stack,
+                         .metric = l->metric,
+                         .flags = flags,
+                         .kind = EVENT_SAMPLE};
+}
+
+/* Python frames alone; the native ones of a running thread can't be had. */
+static uint32_t python_stack(struct looks *l, struct outside_thread *t, struct process *p, uint64_t ts,
+                             uint16_t *flags)
+{
+    struct outside *o = &l->outside;
+    const struct py_walk *w = &o->python->walk;
+    struct wire_sample *s = outside_record(o, t, ts);
+    uint32_t stack;
+
+    s->status = WALK_ROOT;
+    s->python_n = (uint16_t)w->n;
+    s->flags = WIRE_USER | WIRE_PY_STATE | (w->status == PY_FULL ? WIRE_PY_FULL : 0);
+    outside_record_add(o, o->python->frames, w->n * sizeof(*o->python->frames));
+    stack = outside_record_end(o, p, flags);
+    *flags &= (uint16_t) ~(EVENT_ROOT | EVENT_USER); /* neither is known */
+    return stack;
+}
+
+static void sample_running(struct looks *l, struct outside_thread *t, uint64_t ts)
+{
+    struct outside *o = &l->outside;
+    uint64_t n = samples_due(l, t);
+    uint32_t id, stack = 0;
+    uint16_t flags = 0;
+    struct process *p;
+    int python = 0;
+
+    if (!n || !l->sampling)
+        return;
+    p = outside_walked(o, t, ts, &id);
+    for (int tries = 0; p->python && tries < 2; tries++) {
+        struct py_mem mem = pythons_memory(&o->taker.pythons, p);
+
+        python = outside_python(o, t, p, &mem);
+        if (python >= 0)
+            break;
+        o->stats.torn++;
+    }
+    if (python > 0 && o->python->walk.n)
+        stack = python_stack(l, t, p, ts, &flags);
+    else
+        l->native_only += n;
+    if (python < 0)
+        flags |= EVENT_PYTHON;
+    push_sample(l, t, ts, n, stack ? stack : outside_marker(o, OUTSIDE_NATIVE), flags);
+}
+
+/* What it ran without being met running. */
+static void sample_rest(struct looks *l, struct outside_thread *t, uint64_t ts)
+{
+    uint64_t n = samples_due(l, t);
+
+    if (n && l->sampling)
+        push_sample(l, t, ts, n, outside_marker(&l->outside, OUTSIDE_BETWEEN), 0);
+}
+
+/* ---- a look ---- */
+
+static void end_wait(struct looks *l, struct outside_thread *t, uint64_t until, uint16_t flags)
+{
+    if (t->state == OUTSIDE_BLOCKED && until > t->off_since)
+        outside_span(&l->outside, t, EVENT_OFFCPU, t->off_since, until - t->off_since, &t->spot, flags);
+    t->state = OUTSIDE_UNKNOWN;
+}
+
+/*
+ * What happened since the last look: `off` ns of waiting, ended where the thread was blocked then. Several
+ * waits in one period can't be told apart; their sum is exact.
+ */
+static void account_waits(struct looks *l, struct outside_thread *t, uint64_t ts, uint64_t off,
+                          uint64_t delay, int blocked)
+{
+    struct outside *o = &l->outside;
+
+    if (delay)
+        outside_span(o, t, EVENT_RUNQ, ts - delay, delay, NULL, 0);
+    if (!blocked) {
+        if (t->state == OUTSIDE_BLOCKED)
+            end_wait(l, t, t->last_ts + off, 0);
+        else if (off)
+            outside_span(o, t, EVENT_OFFCPU, t->last_ts, off, NULL, 0);
+        t->state = OUTSIDE_ON;
+        return;
+    }
+    end_wait(l, t, t->last_ts, 0);
+    t->state = OUTSIDE_BLOCKED;
+    t->off_since = ts - off;
+}
+
+static void ended(struct looks *l, struct outside_thread *t, uint64_t ts)
+{
+    end_wait(l, t, ts, 0);
+    sample_rest(l, t, ts);
+    outside_spans_end(&l->outside, t, ts);
+    outside_ended(&l->outside, t, ts);
+}
+
+static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
+{
+    struct outside_spot spot = {0};
+    struct proctask_run now;
+    uint64_t run, delay, gone, off;
+    int blocked;
+
+    if (read_figures(l, t, &now)) {
+        ended(l, t, ts);
+        return;
+    }
+    run = now.run_ns - t->last.run_ns;
+    delay = now.delay_ns - t->last.delay_ns;
+    if (!run && now.slices == t->last.slices && t->state == OUTSIDE_BLOCKED)
+        return; /* it waits on: time goes by in off_since */
+    gone = ts - t->last_ts;
+    off = gone > run + delay ? gone - run - delay : 0;
+    blocked = outside_look(&l->outside, t, ts, &spot) == 0;
+    account_waits(l, t, ts, off, delay, blocked);
+    t->spot = spot;
+    t->run_ns += run;
+    t->owed_ns += (int64_t)run;
+    t->last = now;
+    t->last_ts = ts;
+    if (!blocked)
+        sample_running(l, t, ts);
+}
+
+int looks_poll(struct looks *l, struct err *e)
+{
+    struct outside *o = &l->outside;
+    uint64_t expirations, ts = clock_monotonic();
+
+    if (read(l->own->timer_fd, &expirations, sizeof(expirations)) < 0)
+        return errno == EAGAIN ? 0 : err_sys(e, errno, "timerfd");
+    if (!l->own->begun)
+        return 0;
+    l->looks++;
+    l->late += expirations - 1;
+    if (ts - l->own->scanned_ns >= SCAN_NS - SCAN_NS / 8) {
+        outside_scan(o);
+        l->own->scanned_ns = ts;
+    }
+    for (size_t i = 0; i < o->threads.n; i++)
+        if (!o->threads.a[i]->ended)
+            look_at(l, o->threads.a[i], ts);
+    outside_sweep(o);
+    return 0;
+}
+
+/* ---- life ---- */
+
+static int try_memory(const struct record_ctx *ctx, struct err *e)
+{
+    char c;
+    struct iovec here = {&c, 1}, there = {NULL, 1};
+
+    /* Nothing is at address 0, and who may read gets as far as that. */
+    if (process_vm_readv(ctx->targets.a[0], &here, 1, &there, 1, 0) < 0 && errno != EFAULT)
+        return err_sys(e, errno, "read memory of process %d", (int)ctx->targets.a[0]);
+    return 0;
+}
+
+static int open_parts(struct looks *l, struct record_ctx *ctx, struct err *e)
+{
+    struct proctask_run run;
+    int fd;
+
+    if (outside_init(&l->outside, ctx, e) < 0 || try_memory(ctx, e) < 0 || outside_follow(&l->outside, e) < 0)
+        return -1;
+    l->own->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (l->own->timer_fd < 0)
+        return err_sys(e, errno, "timerfd");
+    fd = proctask_open(getpid(), getpid(), "schedstat");
+    l->by_ticks = fd < 0 || proctask_run(fd, &run) < 0;
+    if (fd >= 0)
+        close(fd);
+    l->period = perf_next_prime(1000000000u / ctx->frequency);
+    l->own->random = clock_monotonic() | 1;
+    l->metric = strtab_add(&ctx->store->strings, "cpu-time");
+    free(ctx->meta->event);
+    ctx->meta->event = mem_strdup("cpu-time");
+    return 0;
+}
+
+static void looks_free(struct looks *l)
+{
+    outside_release(&l->outside);
+    for (size_t i = 0; i < l->own->fds.n; i++)
+        close(l->own->fds.a[i]);
+    vec_release(&l->own->fds);
+    if (l->own->timer_fd >= 0)
+        close(l->own->timer_fd);
+    free(l->own);
+    free(l);
+}
+
+struct looks *looks_get(struct record_ctx *ctx, struct err *e)
+{
+    struct looks *l = ctx->looks;
+
+    if (!l) {
+        l = mem_calloc(1, sizeof(*l));
+        l->own = mem_calloc(1, sizeof(*l->own));
+        l->own->timer_fd = -1;
+        if (open_parts(l, ctx, e) < 0) {
+            looks_free(l);
+            return NULL;
+        }
+        ctx->looks = l;
+    }
+    l->own->users++;
+    return l;
+}
+
+void looks_put(struct looks *l)
+{
+    if (!l || --l->own->users)
+        return;
+    l->outside.ctx->looks = NULL;
+    looks_free(l);
+}
+
+int looks_begin(struct looks *l, struct err *e)
+{
+    struct itimerspec every = {{0, (long)l->period}, {0, (long)l->period}};
+    struct outside *o = &l->outside;
+    uint64_t ts = clock_monotonic();
+
+    if (l->own->begun)
+        return 0;
+    if (l->period >= 1000000000u)
+        every = (struct itimerspec){{1, 0}, {1, 0}};
+    if (timerfd_settime(l->own->timer_fd, 0, &every, NULL) < 0)
+        return err_sys(e, errno, "timerfd");
+    for (size_t i = 0; i < o->threads.n; i++) { /* what they did before doesn't count */
+        struct outside_thread *t = o->threads.a[i];
+
+        read_figures(l, t, &t->last);
+        t->last_ts = ts;
+        t->owed_ns = (int64_t)(next_random(l->own) % l->period);
+    }
+    l->own->begun = 1;
+    return 0;
+}
+
+int looks_fd(struct looks *l)
+{
+    int fd = fcntl(l->own->timer_fd, F_DUPFD_CLOEXEC, 0);
+
+    if (fd >= 0)
+        *vec_push(&l->own->fds) = fd;
+    return fd;
+}
+
+int looks_end(struct looks *l, struct err *e)
+{
+    struct outside *o = &l->outside;
+    uint64_t ts = clock_monotonic();
+
+    if (!l->own->begun)
+        return 0;
+    l->own->begun = 0;
+    for (size_t i = 0; i < o->threads.n; i++) {
+        struct outside_thread *t = o->threads.a[i];
+
+        if (t->ended)
+            continue;
+        look_at(l, t, ts);
+        if (t->ended)
+            continue;
+        end_wait(l, t, ts, EVENT_OPEN);
+        sample_rest(l, t, ts);
+        outside_spans_end(o, t, ts);
+    }
+    return 0;
+}
+
+void looks_counters(struct looks *l)
+{
+    struct store *s = l->outside.ctx->store;
+
+    outside_counters(&l->outside);
+    store_set_counter(s, "cpu.taken", l->taken);
+    store_set_counter(s, "cpu.expected", store_counter(s, "target.cpu_ns", 0) / l->period);
+    store_set_counter(s, "cpu.native_unseen", l->native_only);
+    store_set_counter(s, "cpu.looks", l->looks);
+    store_set_counter(s, "cpu.looks_late", l->late);
+}

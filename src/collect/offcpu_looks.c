@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time off the CPU of own processes, looked at from outside: tier C. */
+#include "base/mem.h"
+#include "collect/looks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct collector {
+    struct looks *looks;
+    char detail[400];
+};
+
+static void look_free(struct collector *c)
+{
+    looks_put(c->looks);
+    free(c);
+}
+
+static struct collector *look_open(struct record_ctx *ctx, struct err *e)
+{
+    struct collector *c = mem_calloc(1, sizeof(*c));
+
+    c->looks = looks_get(ctx, e);
+    if (!c->looks) {
+        free(c);
+        return NULL;
+    }
+    c->looks->outside.off = 1;
+    snprintf(
+        c->detail, sizeof(c->detail),
+        "waits by looks from outside: times are exact in sum, begin and end to a look; wakers are not seen");
+    return c;
+}
+
+static int look_start(struct collector *c, struct err *e)
+{
+    return looks_begin(c->looks, e);
+}
+
+static int look_fd(struct collector *c)
+{
+    return looks_fd(c->looks);
+}
+
+static int look_poll(struct collector *c, struct err *e)
+{
+    return looks_poll(c->looks, e);
+}
+
+static void look_counters(struct collector *c)
+{
+    looks_counters(c->looks);
+}
+
+static int look_stop(struct collector *c, struct err *e)
+{
+    int rc = looks_end(c->looks, e);
+
+    looks_counters(c->looks);
+    return rc;
+}
+
+static const char *look_detail(struct collector *c)
+{
+    return c->detail;
+}
+
+static int look_alive(struct collector *c)
+{
+    return outside_alive(&c->looks->outside);
+}
+
+const struct collector_ops collector_offcpu_looks = {
+    .name = "offcpu",
+    .summary = "what threads wait for off the CPU, and where",
+    .on_by_default = 1,
+    .tiers = TIER_C,
+    .open = look_open,
+    .start = look_start,
+    .fd = look_fd,
+    .poll = look_poll,
+    .stop = look_stop,
+    .counters = look_counters,
+    .detail = look_detail,
+    .alive = look_alive,
+    .free = look_free,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The targets as they are seen without programs in the kernel: processes and threads by /proc, their memory
+ * by process_vm_readv(2), never stopped. What tiers B and C share. Pids are those of wprof's pid namespace
+ * throughout.
+ */
+#ifndef WPROF_COLLECT_OUTSIDE_H
+#define WPROF_COLLECT_OUTSIDE_H
+
+#include "collect/stack.h"
+#include "collect/wait_name.h"
+#include "collect/who.h"
+#include "model/collector.h"
+#include "platform/proctask.h"
+#include "unwind/py_walk.h"
+
+#include <stdint.h>
+
+/* Where a blocked thread is and what it waits for. */
+struct outside_spot {
+    uint32_t stack; /* 0: it was not looked at */
+    uint32_t wait;
+    uint16_t flags; /* EVENT_ */
+};
+
+struct outside_thread {
+    struct wire_task task;
+    uint32_t own_tid;         /* in the innermost pid namespace */
+    uint64_t run_ns;          /* on a CPU while recorded */
+    int run_fd, call_fd;      /* schedstat and syscall in /proc, -1: not opened so far */
+    struct outside_spot spot; /* of the wait under way */
+    struct py_cache python;   /* its Python thread state; ts 0: not found so far */
+    uint64_t python_id;       /* pthread_self() of it */
+    uint64_t python_none_ns;  /* when it was looked for in vain */
+    uint64_t short_ns[2];     /* waits, delays that were too short to list */
+    uint32_t short_n[2];
+    uint64_t last_ts;         /* when it was last looked at, or switched */
+    struct proctask_run last; /* tier C: its figures then */
+    uint64_t off_since;       /* tier C: the wait under way; tier B: any time off the CPU */
+    int64_t owed_ns;          /* tier C: CPU time that no sample stands for yet */
+    uint8_t state;            /* enum outside_state */
+    uint8_t ended;
+    uint8_t looked; /* tier B: spot is of this wait */
+};
+
+enum outside_state { OUTSIDE_UNKNOWN, OUTSIDE_ON, OUTSIDE_BLOCKED, OUTSIDE_TAKEN };
+
+struct outside_process {
+    uint32_t pid;
+    int task_dir;         /* /proc/PID/task, -1 */
+    uint64_t links;       /* of it: 2 + threads */
+    uint64_t stack_start; /* of its image */
+    int image_fd;         /* /proc/PID/environ: empty once the image is gone; -1 */
+    uint64_t born_ns;
+    uint32_t threads; /* alive */
+    uint8_t ended;
+    VEC(struct py_thread) python;
+    uint64_t python_ns; /* when they were listed */
+};
+
+/* Counts of what could not be seen. */
+struct outside_stats {
+    uint64_t torn;         /* stacks that changed while they were read */
+    uint64_t python_stale; /* Python parts left out since they didn't fit the native part, or came too late */
+    uint64_t not_looked;   /* spans that ended before the thread was looked at */
+    uint64_t refused;      /* threads whose place the kernel didn't tell */
+};
+
+struct outside {
+    struct record_ctx *ctx;
+    struct track *track;
+    struct who who;
+    struct stack_taker taker;
+    struct wait_namer namer;
+    struct wire_off_config classes;
+    VEC(struct outside_thread *) threads;
+    VEC(struct outside_process *) processes;
+    struct map by_tid, by_pid;
+    uint64_t boot_ns;  /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
+    struct buf record; /* of the wire_sample that is being made */
+    struct py_stack *python;
+    uint32_t markers[8];
+    uint64_t ended_ns; /* run_ns of threads that have ended */
+    int off;           /* waits are wanted */
+    struct outside_stats stats;
+};
+
+int outside_init(struct outside *o, struct record_ctx *ctx, struct err *e);
+void outside_release(struct outside *o);
+
+/* ---- who there is ---- */
+
+/* Enters the targets and all they have started so far; -1 where none is there. */
+int outside_follow(struct outside *o, struct err *e);
+
+/* Looks in /proc for what began, ended or has a new image since. */
+void outside_scan(struct outside *o);
+
+struct outside_thread *outside_find(const struct outside *o, uint32_t tid);
+struct outside_process *outside_find_process(const struct outside *o, uint32_t pid);
+/* Entered when new; from /proc, or as born at ts where it is gone from there. */
+struct outside_thread *outside_thread(struct outside *o, uint32_t pid, uint32_t tid, uint64_t ts);
+/* The process pid began at ts as a copy of `parent`. */
+void outside_forked(struct outside *o, uint32_t pid, uint32_t parent, uint64_t ts);
+void outside_image(struct outside *o, uint32_t pid, uint64_t ts); /* a new image; its mappings are read */
+void outside_rename(struct outside *o, struct outside_thread *t, const char *name, uint64_t ts);
+void outside_ended(struct outside *o, struct outside_thread *t, uint64_t ts);
+void outside_sweep(struct outside *o); /* forgets the ended; nothing may point to them any more */
+int outside_alive(const struct outside *o);
+
+/* Its process for walks (never NULL), and its id in the store. */
+struct process *outside_walked(struct outside *o, const struct outside_thread *t, uint64_t ts, uint32_t *id);
+
+uint64_t outside_run_ns(struct outside *o); /* CPU time seen; also enters each thread's in the store */
+
+/* ---- what they do ---- */
+
+/* The Python stack of t at this moment into o->python: 1; 0: it runs no Python; -1: it can't be read. mem as
+ * of pythons_memory(), or with something in front. */
+int outside_python(struct outside *o, struct outside_thread *t, struct process *p, const struct py_mem *mem);
+
+/* The wire_sample in o->record, without parts; its header's size is set by outside_record_end. */
+struct wire_sample *outside_record(struct outside *o, const struct outside_thread *t, uint64_t ts);
+struct wire_sample *outside_record_add(struct outside *o, const void *p, size_t n);
+uint32_t outside_record_end(struct outside *o, struct process *p, uint16_t *flags); /* the stack's id */
+
+/* Where the blocked thread t is: 0 and *spot; -1: it runs, or moved on meanwhile. */
+int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struct outside_spot *spot);
+
+/* ---- events ---- */
+
+enum outside_marker {
+    OUTSIDE_SHORT_WAITS,
+    OUTSIDE_SHORT_DELAYS,
+    OUTSIDE_NOT_LOOKED, /* it was over before anybody looked */
+    OUTSIDE_NATIVE,     /* code that runs natively, whose stack can't be had */
+    OUTSIDE_BETWEEN,    /* ran between two looks only */
+};
+
+uint32_t outside_marker(struct outside *o, enum outside_marker m); /* a stack of that one frame */
+
+/* Time off the CPU from ts on, of kind EVENT_OFFCPU or EVENT_RUNQ; short ones are summed. */
+void outside_span(struct outside *o, struct outside_thread *t, uint16_t kind, uint64_t ts, uint64_t dur,
+                  const struct outside_spot *spot, uint16_t flags);
+void outside_spans_end(struct outside *o, struct outside_thread *t, uint64_t ts); /* the sums */
+
+void outside_counters(struct outside *o);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Python stacks, and where blocked threads are, from outside. */
+#include "collect/outside.h"
+
+#include "collect/wait_class.h"
+#include "platform/clock.h"
+#include "platform/procfs.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+enum { STACK_COPY = 8192 /* of a blocked thread; what lies beyond is read when it is needed */ };
+
+/* A thread without a Python state is looked for again after so long; so are the states of a process. */
+#define AGAIN_NS 200000000ull
+
+/* ---- Python ---- */
+
+static uint64_t search(const struct outside_process *p, uint32_t tid)
+{
+    for (size_t i = 0; i < p->python.n; i++)
+        if (p->python.a[i].native_id == tid)
+            return p->python.a[i].thread_id;
+    return 0;
+}
+
+static void list_states(struct outside_process *p, const struct process_python *x, const struct py_mem *mem)
+{
+    int n = py_walk_list(NULL, 0, mem, &x->target.layout, &x->target.proc);
+
+    vec_clear(&p->python);
+    if (n <= 0)
+        return;
+    vec_reserve(&p->python, (size_t)n);
+    n = py_walk_list(p->python.a, n, mem, &x->target.layout, &x->target.proc);
+    p->python.n = n > 0 && (size_t)n <= p->python.cap ? (size_t)n : 0;
+}
+
+static int find_state(struct outside *o, struct outside_thread *t, struct process *p,
+                      const struct py_mem *mem)
+{
+    struct outside_process *op = outside_find_process(o, t->task.tgid);
+    uint64_t now = clock_monotonic();
+
+    if (!op || now - t->python_none_ns < AGAIN_NS)
+        return 0;
+    t->python_id = search(op, t->own_tid);
+    if (!t->python_id && now - op->python_ns >= AGAIN_NS / 4) {
+        list_states(op, p->python, mem);
+        op->python_ns = now;
+        t->python_id = search(op, t->own_tid);
+    }
+    if (!t->python_id)
+        t->python_none_ns = now;
+    return t->python_id != 0;
+}
+
+int outside_python(struct outside *o, struct outside_thread *t, struct process *p, const struct py_mem *mem)
+{
+    const struct process_python *x = p->python;
+    struct py_walk *w = &o->python->walk;
+
+    w->n = 0;
+    if (!x || (!t->python_id && !find_state(o, t, p, mem)))
+        return 0;
+    py_walk_thread(o->python, mem, &x->target.layout, &x->target.proc, t->python_id, &t->python);
+    if (w->status == PY_NO_THREAD) { /* it has ended, or there is a new image */
+        t->python_id = 0;
+        t->python = (struct py_cache){0};
+        return 0;
+    }
+    return w->bad || (w->status != PY_DONE && w->status != PY_FULL) ? -1 : 1;
+}
+
+/* ---- the record that stack_take() wants ---- */
+
+struct wire_sample *outside_record(struct outside *o, const struct outside_thread *t, uint64_t ts)
+{
+    struct wire_sample s = {.head = {.type = WIRE_SAMPLE, .ts = ts}, .task = t->task, .status = WALK_NOTABLE};
+
+    buf_clear(&o->record);
+    buf_add(&o->record, &s, sizeof(s));
+    return (struct wire_sample *)o->record.data;
+}
+
+struct wire_sample *outside_record_add(struct outside *o, const void *p, size_t n)
+{
+    buf_add(&o->record, p, n);
+    return (struct wire_sample *)o->record.data;
+}
+
+uint32_t outside_record_end(struct outside *o, struct process *p, uint16_t *flags)
+{
+    struct wire_sample *s = (struct wire_sample *)o->record.data;
+    uint32_t id;
+
+    s->head.size = (uint32_t)o->record.len;
+    id = stack_take(&o->taker, p, s, flags);
+    *flags &= (uint16_t)~EVENT_FINISHED; /* they all are: it says nothing here */
+    return id;
+}
+
+/* ---- blocked threads ---- */
+
+static uint32_t mode_of(const struct outside_thread *t, int fd, __u64 *ino)
+{
+    struct stat st;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%u/fd/%d", t->task.tgid, fd);
+    if (stat(path, &st))
+        return 0;
+    *ino = st.st_ino;
+    return st.st_mode;
+}
+
+static void of_descriptor(const struct outside *o, const struct outside_thread *t, struct wire_wait *w,
+                          int fd, int by_mode)
+{
+    uint32_t by;
+
+    if (fd < 0)
+        return;
+    w->fd = fd;
+    w->mode = mode_of(t, fd, &w->ino);
+    by = o->classes.of_mode[w->mode >> 12 & 15];
+    if (by_mode && by)
+        w->reason = by;
+}
+
+/* As the kernel's side does it (bpf/sched.bpf.c), from the registers that /proc shows. */
+static void classify(const struct outside *o, const struct outside_thread *t,
+                     const struct proctask_call *call, char state, struct wire_wait *w)
+{
+    uint32_t class = call->nr >= 0 && call->nr < WIRE_OFF_SYSCALLS ? o->classes.of_syscall[call->nr]
+                     : call->nr < 0                                ? o->classes.fault
+                                                                   : o->classes.other;
+    struct pollfd poll;
+
+    *w = (struct wire_wait){.syscall = call->nr, .fd = -1};
+    w->reason = class & 15;
+    if (call->nr >= 0) {
+        w->arg0 = call->args[0];
+        w->arg1 = call->args[1];
+    }
+    if (class & WIRE_OFF_FD)
+        of_descriptor(o, t, w, (int)call->args[0], w->reason == WAIT_OTHER);
+    else if (class & WIRE_OFF_POLLFD && call->args[1] == 1 &&
+             procfs_read_memory((pid_t)t->task.tgid, call->args[0], &poll, sizeof(poll)) == sizeof(poll))
+        of_descriptor(o, t, w, poll.fd, 0);
+    else if (class & WIRE_OFF_EPOLL)
+        w->fd = (int)call->args[0];
+    if (state == 'D' && call->nr >= 0 && w->reason == WAIT_OTHER)
+        w->reason = o->classes.disk;
+    w->state = state == 'D' ? 2 : 1; /* TASK_UNINTERRUPTIBLE, TASK_INTERRUPTIBLE */
+}
+
+static uint32_t wait_of(struct outside *o, struct outside_thread *t, const struct process *p,
+                        const struct proctask_call *call, uint64_t ts)
+{
+    struct proctask st = {.state = 'S'};
+    struct wire_wait w;
+    struct wait wait = {0};
+
+    if (!proctask_stat((pid_t)t->task.tgid, (pid_t)t->task.tid, &st))
+        outside_rename(o, t, st.comm, ts);
+    classify(o, t, call, st.state, &w);
+    wait.reason = (uint8_t)w.reason;
+    wait.what = wait_name(&o->namer, p, &w);
+    return waits_add(&o->ctx->store->waits, &wait);
+}
+
+static int same_place(const struct proctask_call *a, const struct proctask_call *b)
+{
+    return a->nr == b->nr && a->sp == b->sp && a->pc == b->pc;
+}
+
+/* Python's and the stack's bytes of a thread that stands still. */
+static void take_memory(struct outside *o, struct outside_thread *t, struct process *p,
+                        const struct proctask_call *call)
+{
+    struct py_mem mem = pythons_memory(&o->taker.pythons, p);
+    int python = outside_python(o, t, p, &mem);
+    struct wire_sample *s = (struct wire_sample *)o->record.data;
+    uint8_t bytes[STACK_COPY];
+    ssize_t n;
+
+    s->regs = (struct walk_regs){.ip = call->pc, .sp = call->sp}; /* no rbp there: see walk_user.h */
+    s->flags |= WIRE_TOP;
+    if (python > 0) {
+        s->python_n = (uint16_t)o->python->walk.n;
+        s->flags |= WIRE_PY_STATE | (o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0);
+        outside_record_add(o, o->python->frames, s->python_n * sizeof(*o->python->frames));
+    } else if (python < 0) {
+        s->flags |= WIRE_PY_STATE | WIRE_PY_ERROR;
+    }
+    n = procfs_read_memory((pid_t)t->task.tgid, call->sp, bytes, sizeof(bytes));
+    if (n > 0) {
+        ((struct wire_sample *)o->record.data)->stack_n = (uint32_t)n;
+        outside_record_add(o, bytes, (size_t)n);
+    }
+}
+
+int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struct outside_spot *spot)
+{
+    struct proctask_call call, again;
+    struct process *p;
+    uint32_t id;
+    int rc;
+
+    if (t->call_fd < 0)
+        t->call_fd = proctask_open((pid_t)t->task.tgid, (pid_t)t->task.tid, "syscall");
+    rc = t->call_fd < 0 ? -1 : proctask_call(t->call_fd, &call);
+    if (rc <= 0) {
+        o->stats.refused += rc < 0;
+        return -1;
+    }
+    p = outside_walked(o, t, ts, &id);
+    outside_record(o, t, ts);
+    take_memory(o, t, p, &call);
+    if (proctask_call(t->call_fd, &again) != 1 || !same_place(&call, &again)) {
+        o->stats.torn++;
+        return -1;
+    }
+    spot->stack = outside_record_end(o, p, &spot->flags);
+    spot->wait = wait_of(o, t, p, &call, ts);
+    return 0;
+}

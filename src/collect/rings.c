@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/rings.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "platform/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+enum { TURN_MS = 10 /* threads that wait for so long are looked at */ };
+
+/* A record's time is taken before its bytes are there (32 KiB of stack to copy): so long after it, they are.
+ */
+#define SETTLE_NS 2000000ull
+/* A Python stack read so long after its sample says nothing of it. */
+#define FRESH_NS 20000000ull
+
+/* A record of any ring, until its turn by time has come. Its bytes, and Python's frames behind them, lie in
+ * `bytes`. */
+struct waiting {
+    uint64_t ts, order;
+    size_t at, n;
+    uint32_t python_n;
+    uint16_t python_flags, cpu;
+};
+
+struct rings_private {
+    int epoll_fd, timer_fd;
+    int users, begun;
+    VEC(int) fds; /* duplicates of epoll_fd */
+    VEC(struct waiting) waiting;
+    struct buf bytes;
+    uint64_t order;
+    struct rusage before;
+};
+
+/* ---- Python, at once ---- */
+
+/* The copied stack in front of live memory: what lies in it is of the sample's moment. */
+struct overlay {
+    const struct perf_task_sample *s;
+    struct py_mem below;
+};
+
+static int overlay_read(void *ctx, uint64_t addr, void *dst, size_t n)
+{
+    struct overlay *v = ctx;
+
+    if (addr >= v->s->regs.sp && addr - v->s->regs.sp < v->s->stack_n &&
+        v->s->stack_n - (addr - v->s->regs.sp) >= n) {
+        memcpy(dst, v->s->stack + (addr - v->s->regs.sp), n);
+        return 0;
+    }
+    return py_mem_read(&v->below, addr, dst, n);
+}
+
+static void take_python(struct rings *r, const struct perf_task_record *rec, struct waiting *w)
+{
+    struct outside *o = &r->outside;
+    struct process *p = processes_find_ns(track_processes(o->track), rec->pid);
+    struct outside_thread *t = outside_find(o, rec->tid);
+    struct overlay v = {.s = &rec->sample};
+    struct py_mem mem = {overlay_read, &v, NULL};
+    int rc;
+
+    if (!p || !p->python || !t || !rec->sample.has_user)
+        return;
+    if (clock_monotonic() - rec->ts > FRESH_NS) {
+        r->python_late++;
+        w->python_flags = WIRE_PY_STATE | WIRE_PY_ERROR;
+        return;
+    }
+    v.below = pythons_memory(&o->taker.pythons, p);
+    rc = outside_python(o, t, p, &mem);
+    if (rc < 0)
+        w->python_flags = WIRE_PY_STATE | WIRE_PY_ERROR;
+    if (rc <= 0)
+        return;
+    w->python_flags = WIRE_PY_STATE | (o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0);
+    w->python_n = o->python->walk.n;
+    buf_add(&r->own->bytes, o->python->frames, w->python_n * sizeof(*o->python->frames));
+}
+
+/* ---- gathering ---- */
+
+static void keep(struct rings *r, const struct perf_task_record *rec, const uint8_t *p, size_t n,
+                 uint32_t cpu)
+{
+    struct rings_private *own = r->own;
+    struct waiting w = {.ts = rec->ts, .order = own->order++, .n = n, .cpu = (uint16_t)cpu};
+
+    buf_add(&own->bytes, "\0\0\0\0\0\0\0", -own->bytes.len & 7);
+    w.at = own->bytes.len;
+    buf_add(&own->bytes, p, n);
+    if (rec->kind == PERF_TASK_SAMPLE)
+        take_python(r, rec, &w);
+    *vec_push(&own->waiting) = w;
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+    const struct waiting *a = pa, *b = pb;
+
+    if (a->ts != b->ts)
+        return a->ts < b->ts ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+static void gather(struct rings *r)
+{
+    struct perf_task_record rec;
+    const uint8_t *p;
+    size_t n;
+
+    for (size_t i = 0; i < r->events.rings.n; i++)
+        while ((p = perf_ring_raw(&r->events.rings.a[i], &n))) {
+            if (!perf_task_parse(&r->events, p, n, &rec))
+                continue;
+            if (rec.kind == PERF_TASK_CODE)
+                track_tell(r->outside.track, &rec.code);
+            if (rec.kind == PERF_TASK_CODE && rec.code.kind == PERF_KIND_LOST)
+                r->lost += rec.code.lost;
+            keep(r, &rec, p, n, r->events.cpus.a[i]);
+        }
+    qsort(r->own->waiting.a, r->own->waiting.n, sizeof(*r->own->waiting.a), by_time);
+}
+
+/* ---- what records say ---- */
+
+static void left_cpu(struct rings *r, struct outside_thread *t, uint64_t ts, enum outside_state how)
+{
+    if (t->state == OUTSIDE_ON && ts > t->last_ts)
+        t->run_ns += ts - t->last_ts;
+    t->state = how;
+    t->looked = 0;
+    t->off_since = t->last_ts = ts;
+}
+
+static void got_cpu(struct rings *r, struct outside_thread *t, uint64_t ts)
+{
+    static const struct outside_spot nowhere = {0};
+    uint64_t dur = ts > t->off_since ? ts - t->off_since : 0;
+
+    if (t->state == OUTSIDE_BLOCKED)
+        outside_span(&r->outside, t, EVENT_OFFCPU, t->off_since, dur, t->looked ? &t->spot : &nowhere, 0);
+    else if (t->state == OUTSIDE_TAKEN)
+        outside_span(&r->outside, t, EVENT_RUNQ, t->off_since, dur, &nowhere, EVENT_PREEMPTED);
+    t->state = OUTSIDE_ON;
+    t->last_ts = ts;
+}
+
+static void began(struct rings *r, const struct perf_task_record *rec)
+{
+    if (rec->pid != rec->ppid)
+        outside_forked(&r->outside, rec->pid, rec->ppid, rec->ts);
+    else
+        outside_thread(&r->outside, rec->pid, rec->tid, rec->ts);
+}
+
+static void ended(struct rings *r, struct outside_thread *t, uint64_t ts)
+{
+    if (t->state == OUTSIDE_ON)
+        left_cpu(r, t, ts, OUTSIDE_UNKNOWN);
+    outside_spans_end(&r->outside, t, ts);
+    outside_ended(&r->outside, t, ts);
+}
+
+/* Builds what stack_take() wants; without Python's part when that was seen not to fit. */
+static uint32_t stack_of(struct rings *r, const struct waiting *w, const struct perf_task_record *rec,
+                         const struct outside_thread *t, struct process *p, int python, uint16_t *flags)
+{
+    const struct perf_task_sample *from = &rec->sample;
+    struct wire_sample *s = outside_record(&r->outside, t, rec->ts);
+
+    s->flags = (uint16_t)(WIRE_TOP | WIRE_STACK_OLD | (from->user ? WIRE_USER : 0) |
+                          (from->has_user ? 0 : WIRE_NO_MM) | (python ? w->python_flags : 0));
+    s->regs = from->regs;
+    s->kernel_n = (uint16_t)(from->kernel_n < WIRE_KERNEL_MAX ? from->kernel_n : WIRE_KERNEL_MAX);
+    s->python_n = (uint16_t)(python ? w->python_n : 0);
+    s->stack_n = from->stack_n;
+    outside_record_add(&r->outside, from->kernel, s->kernel_n * sizeof(*from->kernel));
+    s = (struct wire_sample *)r->outside.record.data;
+    outside_record_add(&r->outside, r->own->bytes.data + w->at + w->n, s->python_n * sizeof(struct py_frame));
+    outside_record_add(&r->outside, from->stack, from->stack_n);
+    return outside_record_end(&r->outside, p, flags);
+}
+
+static void sampled(struct rings *r, const struct waiting *w, const struct perf_task_record *rec,
+                    struct outside_thread *t)
+{
+    struct outside *o = &r->outside;
+    uint64_t unplaced = o->taker.merged.unplaced;
+    struct event *ev;
+    uint32_t id, stack;
+    struct process *p = outside_walked(o, t, rec->ts, &id);
+    uint16_t flags;
+
+    stack = stack_of(r, w, rec, t, p, 1, &flags);
+    if (w->python_n && o->taker.merged.unplaced != unplaced && !(flags & EVENT_TRUNCATED)) {
+        o->taker.merged.unplaced = unplaced;
+        o->stats.python_stale++;
+        stack = stack_of(r, w, rec, t, p, 0, &flags);
+        flags |= EVENT_PYTHON;
+    }
+    r->taken++;
+    ev = vec_push(&o->ctx->store->events);
+    *ev = (struct event){.ts = rec->ts,
+                         .value = 1,
+                         .task = id,
+                         .stack = stack,
+                         .metric = r->metric,
+                         .cpu = w->cpu,
+                         .flags = flags,
+                         .kind = EVENT_SAMPLE};
+}
+
+static void apply(struct rings *r, const struct waiting *w)
+{
+    struct perf_task_record rec;
+    struct outside_thread *t;
+
+    if (!perf_task_parse(&r->events, (const uint8_t *)r->own->bytes.data + w->at, w->n, &rec))
+        return;
+    track_apply(r->outside.track, rec.ts);
+    if (rec.kind == PERF_TASK_FORK) {
+        began(r, &rec);
+        return;
+    }
+    if (rec.kind == PERF_TASK_CODE && rec.code.kind == PERF_KIND_LOST) { /* switches may be among them */
+        for (size_t i = 0; i < r->outside.threads.n; i++)
+            r->outside.threads.a[i]->state = OUTSIDE_UNKNOWN;
+        return;
+    }
+    t = rec.kind == PERF_TASK_EXIT ? outside_find(&r->outside, rec.tid)
+                                   : outside_thread(&r->outside, rec.pid, rec.tid, rec.ts);
+    if (!t || t->ended)
+        return;
+    if (rec.name)
+        outside_rename(&r->outside, t, rec.name, rec.ts);
+    if (rec.kind == PERF_TASK_SAMPLE && r->sampling)
+        sampled(r, w, &rec, t);
+    else if (rec.kind == PERF_TASK_IN)
+        got_cpu(r, t, rec.ts);
+    else if (rec.kind == PERF_TASK_OUT || rec.kind == PERF_TASK_TAKEN)
+        left_cpu(r, t, rec.ts, rec.kind == PERF_TASK_OUT ? OUTSIDE_BLOCKED : OUTSIDE_TAKEN);
+    else if (rec.kind == PERF_TASK_EXIT)
+        ended(r, t, rec.ts);
+}
+
+/* Those up to `until`, in their order; the rest stays. */
+static void apply_all(struct rings *r, uint64_t until)
+{
+    struct rings_private *own = r->own;
+    size_t n = 0;
+
+    while (n < own->waiting.n && own->waiting.a[n].ts <= until)
+        apply(r, &own->waiting.a[n++]);
+    if (!n)
+        return;
+    own->waiting.n -= n;
+    memmove(own->waiting.a, own->waiting.a + n, own->waiting.n * sizeof(*own->waiting.a));
+    if (!own->waiting.n)
+        buf_clear(&own->bytes);
+    outside_sweep(&r->outside);
+}
+
+/* ---- waits ---- */
+
+/* Threads that have been off the CPU for a turn: where are they? */
+static void look_at_waiting(struct rings *r, uint64_t now)
+{
+    struct outside *o = &r->outside;
+
+    for (size_t i = 0; o->off && i < o->threads.n; i++) {
+        struct outside_thread *t = o->threads.a[i];
+
+        if (t->ended || t->looked || t->state != OUTSIDE_BLOCKED ||
+            now - t->off_since < TURN_MS * 1000000ull / 2)
+            continue;
+        t->looked = outside_look(o, t, now, &t->spot) == 0;
+    }
+}
+
+int rings_poll(struct rings *r, struct err *e)
+{
+    uint64_t expirations, now = clock_monotonic();
+
+    if (read(r->own->timer_fd, &expirations, sizeof(expirations)) < 0) {
+        if (errno != EAGAIN)
+            return err_sys(e, errno, "timerfd");
+        expirations = 0;
+    }
+    gather(r);
+    apply_all(r, now - SETTLE_NS);
+    if (expirations)
+        look_at_waiting(r, now);
+    return 0;
+}
+
+/* ---- life ---- */
+
+static int open_wakeups(struct rings *r, struct err *e)
+{
+    struct itimerspec every = {{0, TURN_MS * 1000000}, {0, TURN_MS * 1000000}};
+    struct epoll_event ev = {.events = EPOLLIN};
+    struct rings_private *own = r->own;
+    int rc;
+
+    own->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    own->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (own->epoll_fd < 0 || own->timer_fd < 0 || timerfd_settime(own->timer_fd, 0, &every, NULL) < 0)
+        return err_sys(e, errno, "epoll, timerfd");
+    rc = epoll_ctl(own->epoll_fd, EPOLL_CTL_ADD, own->timer_fd, &ev);
+    for (size_t i = 0; i < r->events.rings.n; i++)
+        rc |= epoll_ctl(own->epoll_fd, EPOLL_CTL_ADD, r->events.rings.a[i].fd, &ev);
+    return rc ? err_sys(e, errno, "epoll_ctl") : 0;
+}
+
+/* Every thread that is there; those that begin meanwhile are found in the next round. */
+static int open_threads(struct rings *r, struct err *e)
+{
+    struct outside *o = &r->outside;
+    size_t n = 0;
+
+    while (n < o->threads.n) {
+        for (; n < o->threads.n; n++)
+            if (perf_task_add(&r->events, (pid_t)o->threads.a[n]->task.tid, e) < 0)
+                return -1;
+        outside_scan(o);
+    }
+    return 0;
+}
+
+static int open_parts(struct rings *r, struct record_ctx *ctx, struct err *e)
+{
+    struct pfm_event ev;
+
+    if (outside_init(&r->outside, ctx, e) < 0 || outside_follow(&r->outside, e) < 0)
+        return -1;
+    if (!ctx->event)
+        pfm_default_event(&ev, r->why, sizeof(r->why));
+    else if (pfm_encode(ctx->event, &ev, e) < 0)
+        return -1;
+    if (perf_task_init(&r->events, &ev, ctx->frequency, e) < 0 || open_threads(r, e) < 0)
+        return -1;
+    r->metric = strtab_add(&ctx->store->strings, ev.name);
+    free(ctx->meta->event);
+    ctx->meta->event = mem_strdup(ev.name);
+    return open_wakeups(r, e);
+}
+
+static void rings_free(struct rings *r)
+{
+    struct rings_private *own = r->own;
+
+    perf_task_release(&r->events);
+    outside_release(&r->outside);
+    for (size_t i = 0; i < own->fds.n; i++)
+        close(own->fds.a[i]);
+    vec_release(&own->fds);
+    vec_release(&own->waiting);
+    buf_release(&own->bytes);
+    if (own->epoll_fd >= 0)
+        close(own->epoll_fd);
+    if (own->timer_fd >= 0)
+        close(own->timer_fd);
+    free(own);
+    free(r);
+}
+
+struct rings *rings_get(struct record_ctx *ctx, struct err *e)
+{
+    struct rings *r = ctx->rings;
+
+    if (!r) {
+        r = mem_calloc(1, sizeof(*r));
+        r->own = mem_calloc(1, sizeof(*r->own));
+        r->own->epoll_fd = r->own->timer_fd = -1;
+        if (open_parts(r, ctx, e) < 0) {
+            rings_free(r);
+            return NULL;
+        }
+        ctx->rings = r;
+    }
+    r->own->users++;
+    return r;
+}
+
+void rings_put(struct rings *r)
+{
+    if (!r || --r->own->users)
+        return;
+    r->outside.ctx->rings = NULL;
+    rings_free(r);
+}
+
+int rings_begin(struct rings *r, struct err *e)
+{
+    if (r->own->begun)
+        return 0;
+    r->own->begun = 1;
+    getrusage(RUSAGE_CHILDREN, &r->own->before);
+    perf_task_enable(&r->events, 1);
+    return 0;
+}
+
+int rings_fd(struct rings *r)
+{
+    int fd = fcntl(r->own->epoll_fd, F_DUPFD_CLOEXEC, 0);
+
+    if (fd >= 0)
+        *vec_push(&r->own->fds) = fd;
+    return fd;
+}
+
+/* Waits that aren't over. */
+static void end_spans(struct rings *r, uint64_t now)
+{
+    struct outside *o = &r->outside;
+
+    for (size_t i = 0; i < o->threads.n; i++) {
+        struct outside_thread *t = o->threads.a[i];
+
+        if (t->ended)
+            continue;
+        if (t->state == OUTSIDE_ON)
+            left_cpu(r, t, now, OUTSIDE_UNKNOWN);
+        if (t->state == OUTSIDE_BLOCKED)
+            outside_span(o, t, EVENT_OFFCPU, t->off_since, now - t->off_since, t->looked ? &t->spot : NULL,
+                         EVENT_OPEN);
+        outside_spans_end(o, t, now);
+        t->state = OUTSIDE_UNKNOWN;
+    }
+}
+
+int rings_end(struct rings *r, struct err *e)
+{
+    uint64_t now = clock_monotonic();
+
+    if (!r->own->begun)
+        return 0;
+    r->own->begun = 0;
+    perf_task_enable(&r->events, 0);
+    gather(r);
+    apply_all(r, UINT64_MAX);
+    end_spans(r, now);
+    return 0;
+}
+
+static uint64_t timeval_ns(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+/* What part of the time on a CPU the events see: without the kernel's side, that of the program itself. */
+static double seen_share(const struct rings *r)
+{
+    struct rusage now;
+    uint64_t user, sys;
+
+    if (r->events.kernel || getrusage(RUSAGE_CHILDREN, &now))
+        return 1;
+    user = timeval_ns(now.ru_utime) - timeval_ns(r->own->before.ru_utime);
+    sys = timeval_ns(now.ru_stime) - timeval_ns(r->own->before.ru_stime);
+    return user + sys ? (double)user / (double)(user + sys) : 1;
+}
+
+void rings_counters(struct rings *r)
+{
+    struct store *s = r->outside.ctx->store;
+    uint64_t run;
+    double seen = seen_share(r);
+
+    outside_counters(&r->outside);
+    run = store_counter(s, "target.cpu_ns", 0);
+    store_set_counter(s, "cpu.taken", r->taken);
+    store_set_counter(s, "cpu.lost", r->lost);
+    store_set_counter(s, "cpu.python_late", r->python_late);
+    store_set_counter(s, "cpu.expected",
+                      r->events.period ? (uint64_t)((double)run * seen) / r->events.period : 0);
+    if (!r->events.kernel)
+        store_set_counter(s, "cpu.kernel_unseen_ns", (uint64_t)((double)run * (1 - seen)));
+}
