@@ -341,12 +341,12 @@ no_session() {
     mkdir out && chmod 777 out
     as_nobody=()
     [ "$(id -u)" != 0 ] || as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-    fails 125 "${as_nobody[@]}" ./wprof record -o out/s -- touch out/ran
+    fails 125 "${as_nobody[@]}" ./wprof record --tier A -o out/s -- touch out/ran
     says 'root|cap_bpf|capabilit'
     says 'was not started'
     [ "$(wc -l <<<"$output")" = 1 ]
     [ ! -e out/ran ] && [ ! -e out/s ]
-    fails 0 "${as_nobody[@]}" ./wprof record --keep-going -o out/s -- touch out/ran
+    fails 0 "${as_nobody[@]}" ./wprof record --tier A --keep-going -o out/s -- touch out/ran
     [ -e out/ran ]
 }
 

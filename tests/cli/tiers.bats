@@ -1,0 +1,175 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Recording without BPF: tier B (perf events) and tier C (from outside), as an ordinary user.
+load common
+
+setup_file() {
+    build_workloads
+    mkdir -p "$BUILD/tests"
+    ${CC:-cc} -O2 -Wall -o "$BUILD/tests/refuse" "$ROOT/tests/fakes/refuse.c"
+}
+
+setup() {
+    need_command setpriv
+    D=$(mktemp -d)
+    chmod 755 "$D"
+    mkdir -m 777 "$D/out"
+    cp "$WPROF" "$BUILD/tests/refuse" "$D/"
+    cp "$WORKLOADS/split" "$WORKLOADS/wait_one" "$WORKLOADS/wait_one-fp" "$WORKLOADS/big_frame" "$ROOT/tests/workloads/split.py" "$D/"
+    find "$D" -maxdepth 1 -type f -exec chmod 755 {} +
+    WPROF=$D/wprof
+    cd "$D/out" || return
+}
+
+teardown() {
+    cd / && rm -rf "$D"
+}
+
+# user CMD...: as nobody, who may nothing.
+user() {
+    local who=()
+    [ "$(id -u)" != 0 ] || who=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all)
+    HOME=$D/out "${who[@]}" "$@"
+}
+
+# works TIER: skips where an ordinary user can't record that way here.
+works() {
+    user "$WPROF" doctor --json >"$D/doctor" || true
+    python3 - "$1" "$D/doctor" <<'END' || skip "needs tier $1"
+import json, sys
+tiers = {t["tier"]: t["state"] for t in json.load(open(sys.argv[2]))["tiers"]}
+sys.exit(tiers[sys.argv[1]] not in ("ok", "limited"))
+END
+}
+
+meta() {
+    python3 -c 'import json,sys; print(json.load(open(sys.argv[1]+"/meta.json"))[sys.argv[2]])' "$1" "$2"
+}
+
+# waits DIR REGEX: seconds of the waits whose stack matches.
+waits() {
+    "$WPROF" export --format folded --metric offcpu "$1" | awk -v re="$2" '
+        { n = $NF; sub(/ [0-9]+$/, "") }
+        $0 ~ re { s += n }
+        END { printf "%.3f\n", s / 1e9 }'
+}
+
+split_holds() {
+    local a b
+    a=$(share "$1" slow_a 'slow_[ab]')
+    holds "$a > 0.62 && $a < 0.78"
+    [ "$(quality "$1" python_share)" = 1 ] || holds "$(quality "$1" python_share) > 0.97"
+    holds "$(quality "$1" taken) >= 0.85 * $(quality "$1" expected)"
+}
+
+@test "tier B: a C program's 70/30, whole stacks" {
+    works B
+    user "$WPROF" record -q --tier B -F 499 -o s -- "$D/split" 2
+    [ "$(meta s tier)" = B ]
+    holds "$(share s 'main;hot_a;leaf_a' 'leaf_[ab]') > 0.64 && $(share s 'main;hot_a;leaf_a' 'leaf_[ab]') < 0.76"
+    holds "$(quality s unwound_share) > 0.98"
+    [ "$(quality s lost)" = 0 ]
+}
+
+@test "tier B: a Python program's 70/30, Python and native frames in one stack" {
+    works B
+    need_python
+    user "$WPROF" record -q --tier B -F 199 -o s -- "$PYTHON" "$D/split.py" 3
+    split_holds s
+    holds "$(share s '_start.*slow_a' slow_a) > 0.95"
+}
+
+@test "tier C: a Python program's 70/30" {
+    works C
+    need_python
+    user "$WPROF" record -q --tier C -F 199 -o s -- "$PYTHON" "$D/split.py" 3
+    [ "$(meta s tier)" = C ]
+    split_holds s
+}
+
+@test "tier C: of C programs the processes' CPU times are right" {
+    works C
+    user "$WPROF" record -q --tier C -F 199 -o s -- sh -c '"$1" 0.7 & "$1" 0.3 & wait' sh "$D/split"
+    run -0 "$WPROF" show --json s
+    python3 - "$output" <<'END'
+import json, sys
+cpu = sorted(p["cpu_ns"] / 1e9 for p in json.loads(sys.argv[1])["processes"] if p["name"] == "split")
+assert len(cpu) == 2 and 0.25 < cpu[0] < 0.37 and 0.62 < cpu[1] < 0.78, cpu
+END
+    folded s | grep -q 'native, not seen'
+}
+
+@test "waits have their time and their stack in tiers B and C, with frame pointers and without" {
+    local tier program
+    for tier in B C; do
+        works "$tier"
+        for program in wait_one wait_one-fp; do
+            user "$WPROF" record -q --tier "$tier" -o "s$tier$program" -- "$D/$program" sleep 50 20
+            holds "$(waits "s$tier$program" 'main;g;f.*nanosleep') > 0.9"
+            holds "$(waits "s$tier$program" 'main;g;f.*nanosleep') < 1.5"
+        done
+    done
+}
+
+@test "an ordinary user gets tier B by itself, and with perf_event_open refused tier C" {
+    works B
+    run -0 user "$WPROF" record -o b -- "$D/split" 0.5
+    [ "$(meta b tier)" = B ]
+    [[ $output == *'tier B'*CAP_BPF* ]]
+    run -0 user "$D/refuse" perf_event_open,bpf "$WPROF" record -o c -- "$D/split" 0.5
+    [ "$(meta c tier)" = C ]
+    run -0 "$WPROF" show c
+    [[ $output == *'tier C'* && $output == *'not seen are'* ]]
+}
+
+@test "with process_vm_readv refused, too, nothing can be recorded, and that is said" {
+    run -125 user "$D/refuse" perf_event_open,bpf,process_vm_readv "$WPROF" record -o c -- touch ran
+    [[ $output == *'was not started'* && $output == *doctor* ]]
+    [ ! -e ran ] && [ ! -e c ]
+}
+
+@test "tier A, forced as an ordinary user: why not, and what grants it" {
+    [ "$(id -u)" = 0 ] || need_command setpriv
+    run -125 user "$WPROF" record --tier A -o a -- touch ran
+    [[ $output == *'tier A'* && $output == *'was not started'* ]]
+    [ ! -e ran ]
+    run -125 user "$WPROF" record --tier D -o a -- touch ran
+    [[ $output == *'not A, B or C'* ]]
+}
+
+@test "tier B: stacks that are larger than the copy are counted as truncated" {
+    works B
+    user "$WPROF" record -q --tier B -F 199 -o s -- "$D/big_frame" 1
+    holds "$(quality s truncated) > 0.9 * $(quality s taken)"
+    holds "$(share s 'truncated.*leaf') > 0.9"
+}
+
+@test "children and programs they become are followed in tiers B and C" {
+    local tier
+    for tier in B C; do
+        works "$tier"
+        user "$WPROF" record -q --tier "$tier" -F 199 -o "s$tier" -- sh -c '(exec "$1" 0.8) & sh -c "exec \"\$0\" 0.8" "$1"; wait' sh "$D/split"
+        run -0 "$WPROF" show --json "s$tier"
+        python3 - "$output" <<'END'
+import json, sys
+names = [p["name"] for p in json.loads(sys.argv[1])["processes"]]
+assert names.count("split") == 2, names
+END
+    done
+}
+
+@test "a running process of one's own, by -p" {
+    local tier pid
+    for tier in B C; do
+        works "$tier"
+        user sh -c 'echo $$ >pid; exec "$0" 20' "$D/split" &
+        sleep 0.5
+        pid=$(cat pid)
+        # Yama lets nobody but ancestors read memory where ptrace_scope is 1.
+        run user "$WPROF" record -q --tier "$tier" -F 199 -o "s$tier" --duration 1s -p "$pid"
+        kill "$pid"
+        wait || true
+        [ "$status" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" != 0 ]
+        [ "$status" != 0 ] || holds "$(quality "s$tier" taken) > 30"
+    done
+}
