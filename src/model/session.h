@@ -68,6 +68,7 @@ struct session_create {
     uid_t uid;       /* who owns the files: (uid_t)-1 leaves them */
     gid_t gid;
     uint64_t max_size; /* bytes of events.wlog, 0: unbounded */
+    int keep_room;     /* take disk space ahead, so that on a full disk the end can still be said */
 };
 
 /* Makes the directory and events.wlog, writes meta.json. Refuses an existing directory that is not empty. The
@@ -82,6 +83,9 @@ const char *session_path(const struct session_writer *w);
  * taken); -1: `e`. */
 int session_flush(struct session_writer *w, struct err *e);
 uint64_t session_bytes(const struct session_writer *w);
+
+/* Nothing more is recorded: what space was kept may be used up now. */
+void session_last_words(struct session_writer *w);
 
 int session_write_meta(struct session_writer *w, const struct meta *m, struct err *e); /* by rename */
 

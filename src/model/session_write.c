@@ -2,6 +2,7 @@
 #include "base/io.h"
 #include "model/session.h"
 #include "model/session_dir.h"
+#include "model/spare.h"
 #include "model/store_compact.h"
 #include "model/store_log.h"
 
@@ -14,8 +15,10 @@
 #include <unistd.h>
 
 enum {
-    FLUSH_LEVEL = 3,    /* zstd while recording */
-    COMPACT_LEVEL = 15, /* once, at sealing */
+    LOG_RESERVE = 256 << 10, /* bytes: names of frames, of which a large run has some 100 KB */
+    META_SPARE = 64 << 10,   /* bytes: meta.json, a few KB */
+    FLUSH_LEVEL = 3,         /* zstd while recording */
+    COMPACT_LEVEL = 15,      /* once, at sealing */
     COMPACT_MAX =
         64 << 20,         /* bytes of log beyond which sealing does not rewrite it: that would take seconds */
     RELOAD_MAX = 1 << 20, /* events: 48 MB of them, twice while the log is rewritten */
@@ -24,6 +27,7 @@ enum {
 struct session_writer {
     char *path, *id; /* id NULL: the session has none */
     int dirfd, fd;
+    int spare; /* for meta.json, or -1 */
     uid_t uid;
     gid_t gid;
     uint64_t max_size;
@@ -143,6 +147,7 @@ struct session_writer *session_create(const struct session_create *how, struct s
                                  .id = m->session_id ? mem_strdup(m->session_id) : NULL,
                                  .dirfd = -1,
                                  .fd = -1,
+                                 .spare = -1,
                                  .uid = how->uid,
                                  .gid = how->gid,
                                  .max_size = how->max_size,
@@ -153,6 +158,11 @@ struct session_writer *session_create(const struct session_create *how, struct s
     if (log_begin(&w->log, w, w->fd, FLUSH_LEVEL, 0, e)) {
         err_wrap(e, "%s/%s", w->path, SESSION_LOG);
         goto fail;
+    }
+    if (how->keep_room) {
+        w->log.log.reserves = 1;
+        w->log.log.reserve = LOG_RESERVE;
+        w->spare = spare_open(w->dirfd, META_SPARE);
     }
     return w;
 fail:
@@ -169,6 +179,8 @@ void session_writer_free(struct session_writer *w)
         close(w->fd);
     if (w->dirfd >= 0)
         close(w->dirfd);
+    if (w->spare >= 0)
+        close(w->spare);
     for (size_t i = 0; i < w->files.n; i++)
         free(w->files.a[i]);
     vec_release(&w->files);
@@ -220,6 +232,8 @@ int session_write_meta(struct session_writer *w, const struct meta *m, struct er
 
     meta_write(m, w->store, &text);
     rc = replace(w, SESSION_META, text.data, text.len, e);
+    if (rc && w->spare >= 0)
+        rc = spare_write(&w->spare, w->dirfd, SESSION_META, text.data, text.len, w->uid, w->gid, e);
     buf_release(&text);
     return rc;
 }
@@ -270,6 +284,11 @@ int session_flush(struct session_writer *w, struct err *e)
                         (unsigned long long)w->log.log.bytes);
     w->full = w->max_size && w->log.log.bytes >= w->max_size;
     return w->full;
+}
+
+void session_last_words(struct session_writer *w)
+{
+    w->log.log.reserve = 0;
 }
 
 int session_reload(struct session_writer *w, struct err *e)
@@ -371,6 +390,7 @@ int session_seal(struct session_writer *w, struct meta *m, struct err *e)
     struct err ignored = {0};
     int rc;
 
+    session_last_words(w);
     if (!w->reloaded && w->flushes)
         session_flush(w, &ignored); /* what it could not write, finish_log tries again */
     rc = finish_log(w, e);

@@ -6,6 +6,7 @@
 #include "model/zblock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,6 +62,8 @@ int wlog_create(struct wlog_writer *w, int fd, int level, struct err *e)
 
 void wlog_writer_release(struct wlog_writer *w)
 {
+    if (w->reserves && ftruncate(w->fd, (off_t)w->bytes))
+        w->reserves = 0; /* it is a little more space that stays taken */
     zpacker_free(w->packer);
     buf_release(&w->out);
     *w = (struct wlog_writer){.fd = -1};
@@ -77,6 +80,17 @@ static void block_header(uint8_t *h, enum wlog_type type, enum wlog_coding codin
     put(h + 12, stored, 4);
     put(h + 16, crc32c(0, p, stored), 4);
     put(h + 20, crc32c(0, h, 20), 4);
+}
+
+/* Where space cannot be allocated ahead, the write itself tells whether there is any. */
+static int make_room(struct wlog_writer *w, size_t n, struct err *e)
+{
+    if (!w->reserves || !fallocate(w->fd, FALLOC_FL_KEEP_SIZE, (off_t)w->bytes, (off_t)(n + w->reserve)))
+        return 0;
+    if (errno == ENOSPC || errno == EDQUOT)
+        return err_sys(e, errno, "write");
+    w->reserves = 0;
+    return 0;
 }
 
 int wlog_append(struct wlog_writer *w, enum wlog_type type, const struct wlog_payload *p, struct err *e)
@@ -98,6 +112,8 @@ int wlog_append(struct wlog_writer *w, enum wlog_type type, const struct wlog_pa
     }
     block_header((uint8_t *)w->out.data, type, coding, p->raw.len, w->out.data + sizeof(room),
                  w->out.len - sizeof(room));
+    if (make_room(w, w->out.len, e))
+        return -1;
     if (io_write_all(w->fd, w->out.data, w->out.len, e)) {
         /* Half a block would be harmless to readers, but later blocks would land behind it. */
         if (ftruncate(w->fd, (off_t)w->bytes) || lseek(w->fd, (off_t)w->bytes, SEEK_SET) < 0)

@@ -57,13 +57,16 @@ struct wlog_writer {
     int fd;         /* borrowed */
     uint64_t bytes; /* whole blocks so far, the file header included */
     uint64_t blocks;
+    int reserves;     /* before a block is written, its space and the reserve behind it are allocated */
+    uint64_t reserve; /* bytes; with 0 what was allocated before may be used up */
     struct zpacker *packer;
     struct buf out;
 };
 
 /* Writes the file header to the empty file fd. */
 int wlog_create(struct wlog_writer *w, int fd, int level, struct err *e);
-void wlog_writer_release(struct wlog_writer *w); /* does not close fd */
+/* Does not close fd. What is allocated behind the end is given back. */
+void wlog_writer_release(struct wlog_writer *w);
 
 /* Appends one block. On failure the file is cut back to its last whole block, and -1 with `e`. */
 int wlog_append(struct wlog_writer *w, enum wlog_type type, const struct wlog_payload *p, struct err *e);

@@ -181,7 +181,8 @@ static int open_session(struct recorder *r, struct err *e)
                                  .force = r->o->force,
                                  .uid = r->who.switched ? r->who.uid : (uid_t)-1,
                                  .gid = r->who.switched ? r->who.gid : (gid_t)-1,
-                                 .max_size = r->o->max_size};
+                                 .max_size = r->o->max_size,
+                                 .keep_room = 1};
     int rc = sink_open(&r->sink, &how, &r->store, &r->meta, e);
 
     free(dir);
@@ -496,7 +497,7 @@ static int run(struct recorder *r)
 
 int recorder_run(const struct recorder_opts *o, struct err *e)
 {
-    struct recorder r = {.o = o, .epoll = -1, .signals = {.fd = -1}, .sink = {.spare = -1}};
+    struct recorder r = {.o = o, .epoll = -1, .signals = {.fd = -1}};
     int code;
 
     r.command.spawn.gate = r.command.spawn.report = -1;

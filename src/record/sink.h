@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a recording goes: the session's writer, the sums of what was written, and room kept for its last
- * words. */
+/* Where a recording goes: the session's writer and the sums of what was written. */
 #ifndef WPROF_RECORD_SINK_H
 #define WPROF_RECORD_SINK_H
 
@@ -11,8 +10,6 @@ struct sink {
     struct session_writer *w;
     struct store *store;
     struct tally tally;
-    int spare; /* an unnamed file on the same file system: closing it frees room for meta.json on a full disk;
-                  or -1 */
     int broken;     /* a write failed: nothing more goes to the log until sealing tries again */
     size_t counted; /* events in the store that are in the tally already */
 };

@@ -357,3 +357,29 @@ no_session() {
     says '/proc/nowhere'
     [ ! -e ran ]
 }
+
+@test "a full disk: the session says so and has what was recorded until then" {
+    need_tier_a
+    mkdir small
+    mount -t tmpfs -o size=2m tmpfs small || skip "cannot mount a tmpfs"
+    # A command that takes whatever space becomes free at once.
+    run -7 --separate-stderr "$WPROF" record -o small/s -- python3 -c '
+import sys, time
+f, end = open("small/fill", "wb", 0), time.monotonic() + 3
+while time.monotonic() < end:
+    try:
+        f.write(bytes(4096))
+    except OSError:
+        pass
+sys.exit(7)'
+    run -0 python3 -c 'import json
+d = json.load(open("small/s/meta.json"))
+print(d["state"], d["end_reason"], d["quality"]["taken"] > 20)' || true
+    state=$output
+    "$WPROF" show small/s >out 2>&1 || true
+    umount small
+    [[ $stderr == *"No space left"* ]]
+    [ "$state" = "sealed disk full True" ]
+    grep -q "disk full" out
+    grep -q "<module>" out
+}
