@@ -14,8 +14,9 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
-    OFF_BURST_NS = 5000000,   /* walking time that a CPU can save up */
-    OFF_PREEMPTED_SHARE = 20, /* of the budget, one part in that many is for threads that did not wait */
+    OFF_BURST_NS = 5000000,         /* walking time that a CPU can save up */
+    OFF_SMALL_SHARE = 20,           /* one part in that many of the budget is for what is worth less */
+    OFF_SHORT_RUN = 8,             /* that many short spans one after the other: the next one will be, too */
     OFF_SUMS_EVERY_NS = 1000000000, /* at most that long are sums kept here */
     OFF_WAKE_BYTES = 1 << 20,       /* the reader is woken when that much of the ring is filled */
 };
@@ -29,9 +30,9 @@ struct off_task {
     struct wire_wait wait;
     __u32 image;
     __u16 cpu;
-    __u8 stack;   /* enum wire_stack_state */
-    __u8 flags;   /* WIRE_SPAN_ */
-    __u8 last[2]; /* the last span, waiting and preempted, was long enough to be listed */
+    __u8 stack;     /* enum wire_stack_state */
+    __u8 flags;     /* WIRE_SPAN_ */
+    __u8 shorts[2]; /* spans since the last one that was listed, up to OFF_SHORT_RUN: waiting, preempted */
     __u8 pad[6];
     __u64 ns[WIRE_OFF_REASONS];
     __u32 n[WIRE_OFF_REASONS];
@@ -50,7 +51,7 @@ struct off_bucket {
 };
 
 struct off_cpu {
-    struct off_bucket waits, delays;
+    struct off_bucket waits, rest;
     struct wire_off_stats stats;
 };
 
@@ -101,15 +102,14 @@ static __always_inline int off_room(void)
 
 /* ---- stacks ---- */
 
-/* Is there time for a walk? What the last span of this kind was tells what this one will be: short ones are
- * walked for only out of plenty. Where a thread that did not wait was is what on-CPU samples tell: it gets a
- * small part. */
-static __always_inline struct off_bucket *off_may_walk(struct off_cpu *c, int preempted, int likely,
-                                                       __u64 now)
+/* The bucket that a walk may be taken from; 0: there is no time. What a thread's spans were tells what the
+ * next one will be: stacks of short ones are not listed. Where a thread that did not wait was is what on-CPU
+ * samples tell. Both get a small part. */
+static __always_inline struct off_bucket *off_may_walk(struct off_cpu *c, int worth, __u64 now)
 {
-    struct off_bucket *b = preempted ? &c->delays : &c->waits;
-    __u64 passed = now - b->refilled, share = preempted ? 1000 * OFF_PREEMPTED_SHARE : 1000;
-    __s64 most = preempted ? OFF_BURST_NS / OFF_PREEMPTED_SHARE : OFF_BURST_NS;
+    struct off_bucket *b = worth ? &c->waits : &c->rest;
+    __u64 passed = now - b->refilled, share = worth ? 1000 : 1000 * OFF_SMALL_SHARE;
+    __s64 most = worth ? OFF_BURST_NS : OFF_BURST_NS / OFF_SMALL_SHARE;
 
     if (passed > OFF_BURST_NS * 1000ULL) /* it is full after that, whatever the share */
         passed = OFF_BURST_NS * 1000ULL;
@@ -117,7 +117,7 @@ static __always_inline struct off_bucket *off_may_walk(struct off_cpu *c, int pr
     b->tokens += passed * off_config.walk_permille / share;
     if (b->tokens > most)
         b->tokens = most;
-    if (b->tokens > (likely ? 0 : most / 2))
+    if (b->tokens > 0)
         return b;
     c->stats.over_budget++;
     return 0;
@@ -307,7 +307,7 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
             o->flags |= WIRE_SPAN_YIELD;
     }
     preempted = o->flags & WIRE_SPAN_PREEMPTED;
-    b = off_may_walk(c, preempted, o->last[preempted], now);
+    b = off_may_walk(c, !preempted && o->shorts[0] < OFF_SHORT_RUN, now);
     if (!b) {
         o->stack = WIRE_STACK_BUDGET;
     } else if (!off_room()) {
@@ -365,7 +365,10 @@ static __always_inline void off_came(struct off_cpu *c, struct off_task *o, stru
     blocked = until - o->out;
     runnable = now - until;
     listed = blocked >= min || runnable >= min;
-    o->last[preempted] = listed;
+    if (listed)
+        o->shorts[!!preempted] = 0;
+    else if (o->shorts[!!preempted] < OFF_SHORT_RUN)
+        o->shorts[!!preempted]++;
     if (listed) {
         __u64 b = blocked >= min ? blocked : 0, q = runnable >= min ? runnable : 0;
 
@@ -450,7 +453,7 @@ int BPF_PROG(off_waking, struct task_struct *p)
         c->stats.no_room++;
         return 0;
     }
-    b = off_may_walk(c, 0, 1, now);
+    b = off_may_walk(c, 1, now);
     if (!off_send_stack(c, b, ctx, WIRE_WAKER, now, p->pid, b ? 0 : WIRE_WAKER_BUDGET))
         o->flags |= WIRE_SPAN_WAKER;
     return cost_end(config_clock ? now : 0);
@@ -504,13 +507,15 @@ SEC("iter/task")
 int off_begin(struct bpf_iter__task *ctx)
 {
     struct task_struct *t = ctx->task;
+    struct wire_proc *p;
     struct off_task *o;
     __u32 tgid, state;
 
     if (!t)
         return 0;
     tgid = t->tgid;
-    if (!config_whole_machine && !bpf_map_lookup_elem(&procs, &tgid))
+    p = bpf_map_lookup_elem(&procs, &tgid);
+    if (!p && !config_whole_machine)
         return 0;
     o = bpf_task_storage_get(&off_tasks, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!o) {
@@ -521,7 +526,9 @@ int off_begin(struct bpf_iter__task *ctx)
         return 0;
     }
     state = off_state(t);
-    if (o->out || t->on_cpu || off_config.launched || (state & TASK_DEAD))
+    if (o->out || t->on_cpu || (state & TASK_DEAD))
+        return 0;
+    if (off_config.launched && p && !p->image) /* waits at our gate */
         return 0;
     off_wait(&o->wait, t, state);
     off_open(o, t, WIRE_STACK_BEFORE, !state);
