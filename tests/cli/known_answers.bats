@@ -47,9 +47,10 @@ whole() {
     for v in recurse recurse-fp; do
         record $v 300 1
         whole
-        deep=$(folded s | grep 'bottom' | grep -o 'recurse;' | wc -l)
+        # without the process's own name, which is the first of a line
+        deep=$(folded s | grep 'bottom' | sed 's/^[^;]*;//' | grep -o 'recurse;' | wc -l)
         lines=$(folded s | grep -c 'bottom')
-        holds "$deep / $lines == 301" # and the process's own name
+        holds "$deep / $lines == 300"
         record $v 2000 1
         holds "$(share s '\[truncated\]' bottom) > 0.99"
         holds "$(quality s truncated) > 100"
@@ -85,12 +86,19 @@ whole() {
     whole
 }
 
+# What isn't churn_work() is the kernel's own work at fork, exec and exit, more of it on a busy machine.
+resolved() {
+    holds "$(quality s unwound_share) >= 0.95"
+    holds "$(quality s unknown_share) <= 0.05"
+    holds "$(share s 'main;churn_work') >= 0.8"
+}
+
 @test "200 processes of 30 ms: at least 95 % of the samples are resolved" {
     record fork_churn 200 30 exec
     holds "$(samples s) > 1500"
-    holds "$(share s 'main;churn_work') >= 0.95"
+    resolved
     record fork_churn 50 30
-    holds "$(share s 'main;churn_work') >= 0.95"
+    resolved
 }
 
 @test "a library deleted while it runs" {
