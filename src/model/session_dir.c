@@ -38,22 +38,33 @@ static int log_is_ours(int dirfd, int *recording)
     return ours;
 }
 
-static int meta_is_ours(int dirfd)
+/* -1: there is none that makes sense, and *m is empty. */
+static int meta_read(int dirfd, struct meta *m)
 {
-    int fd = openat(dirfd, SESSION_META, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), ours = 0;
+    int fd = openat(dirfd, SESSION_META, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = -1;
     struct buf text = {0};
-    struct meta m = {0};
     struct stat st;
     struct err e;
 
+    *m = (struct meta){0};
     if (fd < 0)
-        return 0;
+        return -1;
     if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= SESSION_META_MAX &&
         !io_read_fd(fd, &text, &e))
-        ours = !meta_parse(&m, buf_str(&text), text.len, &e);
-    meta_release(&m);
+        rc = meta_parse(m, buf_str(&text), text.len, &e);
+    if (rc)
+        meta_release(m);
     buf_release(&text);
     close(fd);
+    return rc;
+}
+
+static int meta_is_ours(int dirfd)
+{
+    struct meta m;
+    int ours = !meta_read(dirfd, &m);
+
+    meta_release(&m);
     return ours;
 }
 
@@ -116,9 +127,39 @@ size_t session_dir_list(int dirfd, struct buf *names)
     return n;
 }
 
-static int clear(int dirfd, int depth, struct err *e)
+static int clear(int dirfd, int depth, struct err *e);
+
+static int remove_tree(int dirfd, const char *name, int depth, struct err *e)
 {
-    int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    int sub, rc = 0;
+
+    if (!unlinkat(dirfd, name, 0))
+        return 0;
+    sub = depth < DEPTH_MAX ? openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (sub >= 0) {
+        rc = clear(sub, depth + 1, e);
+        close(sub);
+    }
+    if (!rc && unlinkat(dirfd, name, AT_REMOVEDIR))
+        rc = err_sys(e, errno, "remove %s", name);
+    return rc;
+}
+
+/* The names in a directory but . and .., each owned. */
+struct names {
+    VEC(char *) list;
+};
+
+static void names_release(struct names *names)
+{
+    for (size_t i = 0; i < names->list.n; i++)
+        free(names->list.a[i]);
+    vec_release(&names->list);
+}
+
+static int names_read(struct names *names, int dirfd, struct err *e)
+{
+    int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *de;
 
@@ -127,27 +168,68 @@ static int clear(int dirfd, int depth, struct err *e)
             close(fd);
         return err_sys(e, errno, "open");
     }
-    while (!rc && (de = readdir(d))) {
-        int sub;
-
-        if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
-            continue;
-        if (!unlinkat(dirfd, de->d_name, 0))
-            continue;
-        sub = depth < DEPTH_MAX ? openat(dirfd, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                                : -1;
-        if (sub >= 0) {
-            rc = clear(sub, depth + 1, e);
-            close(sub);
-        }
-        if (!rc && unlinkat(dirfd, de->d_name, AT_REMOVEDIR))
-            rc = err_sys(e, errno, "remove %s", de->d_name);
-    }
+    while ((de = readdir(d)))
+        if (strcmp(de->d_name, ".") && strcmp(de->d_name, ".."))
+            *vec_push(&names->list) = mem_strdup(de->d_name);
     closedir(d);
+    return 0;
+}
+
+static int clear(int dirfd, int depth, struct err *e)
+{
+    struct names names = {0};
+    int rc = names_read(&names, dirfd, e);
+
+    for (size_t i = 0; i < names.list.n && !rc; i++)
+        rc = remove_tree(dirfd, names.list.a[i], depth, e);
+    names_release(&names);
     return rc;
+}
+
+/* "folded.txt", or "folded.txt.tmp" that a killed writer left. */
+static int is_named(const char *name, const char *file)
+{
+    size_t n = strlen(file);
+
+    return !strncmp(name, file, n) && (!name[n] || !strcmp(name + n, ".tmp"));
+}
+
+static int is_made(const struct meta *m, int dirfd, const char *name)
+{
+    static const char *const ours[] = {SESSION_META,        SESSION_LOG,     "folded.txt",
+                                       "offcpu.folded.txt", "timeline.json", "topology.json",
+                                       "topology.ndjson"};
+    struct stat st;
+
+    if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+        return errno == ENOENT;
+    if (S_ISDIR(st.st_mode))
+        return !strcmp(name, "reports");
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        if (is_named(name, ours[i]))
+            return 1;
+    for (size_t i = 0; i < m->artifacts.n; i++)
+        if (m->artifacts.a[i].path && is_named(name, m->artifacts.a[i].path))
+            return 1;
+    return 0;
 }
 
 int session_dir_clear(int dirfd, struct err *e)
 {
-    return clear(dirfd, 0, e);
+    struct names names = {0};
+    struct meta m = {0};
+    int rc = names_read(&names, dirfd, e);
+
+    meta_read(dirfd, &m);
+    for (size_t i = 0; i < names.list.n && !rc; i++)
+        if (!is_made(&m, dirfd, names.list.a[i]))
+            rc = err_set(e,
+                         "it holds %s, which wprof did not make: move that away, --force removes only a "
+                         "session's own files",
+                         names.list.a[i]);
+    for (size_t i = 0; i < names.list.n && !rc; i++)
+        rc = remove_tree(dirfd, names.list.a[i], 0, e);
+    names_release(&names);
+    meta_release(&m);
+    return rc;
 }

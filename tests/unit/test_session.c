@@ -193,9 +193,20 @@ static void refusals(void **state)
     session_writer_free(w);
     assert_int_equal(mkdir("mine/extra", 0700), 0);
     close(open("mine/extra/x", O_CREAT | O_WRONLY, 0644));
-    w = session_create(&c, &s, &m, &e); /* a session is replaced with --force */
+    assert_null(session_create(&c, &s, &m, &e)); /* --force replaces a session, and nothing else in there */
+    assert_non_null(strstr(e.msg, "it holds extra, which wprof did not make"));
+    assert_int_equal(access("mine/extra/x", F_OK), 0);
+    assert_int_equal(access("mine/meta.json", F_OK), 0);
+    assert_int_equal(rename("mine/extra", "mine/reports"), 0);
+    close(open("mine/folded.txt.tmp", O_CREAT | O_WRONLY, 0644));
+    close(open("mine/mydata.txt", O_CREAT | O_WRONLY, 0644));
+    assert_null(session_create(&c, &s, &m, &e));
+    assert_int_equal(access("mine/reports/x", F_OK), 0);
+    assert_int_equal(unlink("mine/mydata.txt"), 0);
+    w = session_create(&c, &s, &m, &e);
     assert_non_null(w);
-    assert_int_equal(access("mine/extra", F_OK), -1);
+    assert_int_equal(access("mine/reports", F_OK), -1);
+    assert_int_equal(access("mine/folded.txt.tmp", F_OK), -1);
     session_writer_free(w);
     assert_int_equal(session_open(&r, "nowhere", &e), -1);
     assert_int_equal(session_open(&r, "full", &e), -1);
