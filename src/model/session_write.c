@@ -160,8 +160,7 @@ struct session_writer *session_create(const struct session_create *how, struct s
         goto fail;
     }
     if (how->keep_room) {
-        w->log.log.reserves = 1;
-        w->log.log.reserve = LOG_RESERVE;
+        wlog_reserve(&w->log.log, LOG_RESERVE);
         w->spare = spare_open(w->dirfd, META_SPARE);
     }
     return w;
@@ -288,7 +287,7 @@ int session_flush(struct session_writer *w, struct err *e)
 
 void session_last_words(struct session_writer *w)
 {
-    w->log.log.reserve = 0;
+    wlog_reserve(&w->log.log, 0);
 }
 
 int session_reload(struct session_writer *w, struct err *e)

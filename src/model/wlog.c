@@ -93,6 +93,14 @@ static int make_room(struct wlog_writer *w, size_t n, struct err *e)
     return 0;
 }
 
+void wlog_reserve(struct wlog_writer *w, uint64_t bytes)
+{
+    w->reserves |= bytes > 0;
+    w->reserve = bytes;
+    if (bytes)
+        make_room(w, 0, NULL);
+}
+
 int wlog_append(struct wlog_writer *w, enum wlog_type type, const struct wlog_payload *p, struct err *e)
 {
     enum wlog_coding coding = p->raw.len < STORE_BELOW ? WLOG_STORED : WLOG_ZSTD;

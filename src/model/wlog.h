@@ -57,14 +57,18 @@ struct wlog_writer {
     int fd;         /* borrowed */
     uint64_t bytes; /* whole blocks so far, the file header included */
     uint64_t blocks;
-    int reserves;     /* before a block is written, its space and the reserve behind it are allocated */
-    uint64_t reserve; /* bytes; with 0 what was allocated before may be used up */
+    int reserves;     /* blocks are written to space that was allocated before */
+    uint64_t reserve; /* bytes behind the end */
     struct zpacker *packer;
     struct buf out;
 };
 
 /* Writes the file header to the empty file fd. */
 int wlog_create(struct wlog_writer *w, int fd, int level, struct err *e);
+/* From now on this many bytes stay allocated behind the end, where the file system can do that. 0: they may
+ * be used up. A block for which there is no space then fails without a byte written. */
+void wlog_reserve(struct wlog_writer *w, uint64_t bytes);
+
 /* Does not close fd. What is allocated behind the end is given back. */
 void wlog_writer_release(struct wlog_writer *w);
 

@@ -376,7 +376,7 @@ sys.exit(7)'
 d = json.load(open("small/s/meta.json"))
 print(d["state"], d["end_reason"], d["quality"]["taken"] > 20)' || true
     state=$output
-    "$WPROF" show small/s >out 2>&1 || true
+    "$WPROF" show -n 0 small/s >out 2>&1 || true
     umount small
     [[ $stderr == *"No space left"* ]]
     [ "$state" = "sealed disk full True" ]
