@@ -109,16 +109,19 @@ for c in json.load(open("s/meta.json"))["collectors"]:
 }
 
 @test "time off the CPU is what the scheduler has counted" {
+    PIDS=--pids
     record pingpong pipe 400 500
     while read -r name tid blocked; do
-        PIDS=--pids near "$(PIDS=--pids ns offcpu "$name \\($tid\\)")" "$blocked" 0.005
+        near "$(ns offcpu "$name \\($tid\\);.*(serve|answer);|$name \\($tid\\);\\[short waits\\]")" "$blocked" 0.005
     done <out
-    # The same where almost all of it is summed, and stacks are over budget.
+    # The same where all of it is summed; that has what the threads did before and after, too. Interrupts and time that
+    # a hypervisor takes are neither run nor delay in the scheduler's figures: they count the more, the shorter waits are.
     MORE=--min-block=1s record pingpong unix 400 500
     while read -r name tid blocked; do
-        near "$(PIDS=--pids ns offcpu "$name \\($tid\\)")" "$blocked" 0.005
+        sum=$(ns offcpu "$name \\($tid\\)")
+        holds "$sum >= 0.98 * $blocked && $sum <= 1.2 * $blocked"
     done <out
-    [ "$(ns offcpu 'ping;' 'short waits')" = 0 ]
+    [ "$(ns offcpu 'ping \\(' 'short waits')" = 0 ]
 }
 
 @test "a loader with a slow worker: the main process is woken by the worker's Python function" {

@@ -28,19 +28,30 @@ struct figures {
     uint64_t now, ran, delayed;
 };
 
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* All of one instant: read again when something came in between. */
 static struct figures figures(void)
 {
     struct figures f = {0};
-    struct timespec t;
-    char path[64];
-    FILE *in;
+    FILE *in = fopen("/proc/thread-self/schedstat", "r");
+    uint64_t after;
 
-    snprintf(path, sizeof(path), "/proc/thread-self/schedstat");
-    in = fopen(path, "r");
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    f.now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-    if (!in || fscanf(in, "%lu %lu", &f.ran, &f.delayed) != 2)
+    if (!in)
         abort();
+    do {
+        rewind(in);
+        f.now = now_ns();
+        if (fscanf(in, "%lu %lu", &f.ran, &f.delayed) != 2)
+            abort();
+        after = now_ns();
+    } while (after - f.now > 50000);
     fclose(in);
     return f;
 }
