@@ -4,6 +4,7 @@
 
 #include "analyze/fold.h"
 #include "analyze/open.h"
+#include "analyze/timeline.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "render/renderer.h"
@@ -19,7 +20,7 @@ struct render_opts {
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "format", struct render_opts, format, "FORMAT", "html", "html|svg", "what to make"),
-    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu", "cpu|offcpu|offwake|runq",
+    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu", "cpu|offcpu|offwake|runq|timeline",
                "what to look at"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
                "to FILE, - is stdout (default: the session's name here)"),
@@ -35,11 +36,13 @@ static const struct opt options[] = {
 static const struct view {
     const char *name, *metric;
 } views[] = {
-    {"cpu", "oncpu"},
-    {"offcpu", "offcpu"},
-    {"offwake", "waker"},
-    {"runq", "runq"},
+    {"cpu", "oncpu"}, {"offcpu", "offcpu"},  {"offwake", "waker"},
+    {"runq", "runq"}, {"timeline", "oncpu"}, /* beside the timeline itself */
 };
+
+/* What a page holds at most: about 2 MB of it. */
+static const struct timeline_opts page_timeline = {
+    .max_spans = 60000, .max_ticks = 40000, .max_points = 20000, .max_nodes = 60000, .max_lanes = 1000};
 
 static const struct view *find_view(const char *name)
 {
@@ -87,6 +90,19 @@ static int write_product(const struct render_opts *o, const char *session, const
     return rc;
 }
 
+/* Whether the view can be had. */
+static int check_timeline(const struct view *view, const struct renderer_ops *r, const struct session *s,
+                          struct err *e)
+{
+    if (strcmp(view->name, "timeline") != 0)
+        return 0;
+    if (!r->wants_timeline)
+        return err_set(e, "%s has no timeline: --format html has", r->name);
+    if (!timeline_has(s))
+        return err_set(e, "nothing in %s has a time, as in imported stacks: there is no timeline", s->path);
+    return 0;
+}
+
 static int draw(const struct render_opts *o, const struct session *s, struct err *e)
 {
     const struct view *view = find_view(o->view);
@@ -97,6 +113,8 @@ static int draw(const struct render_opts *o, const struct session *s, struct err
                              .inlines = o->inlines,
                              .pids = o->pids || r->wants_task_ids,
                              .samples = 1};
+    struct timeline_opts lanes = page_timeline;
+    struct timeline t = {0};
     struct profile p = {0};
     struct quality q = {0};
     struct render_input in = {.profile = &p,
@@ -109,12 +127,22 @@ static int draw(const struct render_opts *o, const struct session *s, struct err
     struct buf out = {0};
     int rc;
 
+    if (check_timeline(view, r, s, e))
+        return -1;
     quality_compute(&q, &s->store, &s->meta);
     rc = fold_profile(&p, s, &fold, e);
+    if (!rc && r->wants_timeline && timeline_has(s)) {
+        lanes.lines = o->lines;
+        lanes.inlines = o->inlines;
+        lanes.kernel_suffix = o->kernel;
+        timeline_build(&t, s, &lanes);
+        in.timeline = &t;
+    }
     if (!rc)
         rc = r->render(&in, &out, e);
     if (!rc)
         rc = write_product(o, s->path, r->suffix, &out, e);
+    timeline_release(&t);
     profile_release(&p);
     buf_release(&out);
     return rc;
@@ -148,6 +176,7 @@ const struct command cmd_render = {
     .values_size = sizeof(struct render_opts),
     .examples = "wprof render\n"
                 "wprof render --format svg -o ticket.svg wprof-train-20260716-153012-abc123\n"
+                "wprof render --view timeline -o page.html\n"
                 "wprof render -o - | gzip >page.html.gz",
     .run = render_run,
 };

@@ -6,6 +6,7 @@ function keyTable(app) {
     const deeper = up => pane.moveRow(up === pane.icicle ? -1 : 1);
     const frame = () => pane.current() > 0 ? model.tree.frame[pane.current()] : 0;
     return [
+        ...(app.timeline ? timelineKeys(app.timeline) : []),
         {keys: ["/"], help: "search", act: () => search.input.focus()},
         {keys: ["n"], help: "next match", act: () => pane.nextMatch(1)},
         {keys: ["N"], help: "previous match", act: () => pane.nextMatch(-1)},
@@ -24,6 +25,7 @@ function keyTable(app) {
         {keys: ["t"], help: "light or dark", act: () => app.toggleTheme()},
         {keys: ["f"], help: "flame graph", act: () => app.showPane("flame")},
         {keys: ["l"], help: "list of functions", act: () => app.showPane("table")},
+        ...(app.timeline ? [{keys: ["g"], help: "timeline", act: () => app.showPane("timeline")}] : []),
         {keys: ["?"], help: "this help", act: () => app.toggleHelp()},
         {keys: ["Escape"], help: "close, then clear the search, then zoom out", act: () => app.escape()},
     ];
@@ -38,7 +40,8 @@ function listenToKeys(app, table) {
             return;
         if (event.target.closest("button") && (event.key === "Enter" || event.key === " "))
             return;
-        const entry = table.find(candidate => candidate.keys.includes(event.key));
+        const entry = table.find(candidate => candidate.keys.includes(event.key) &&
+                                 (!candidate.on || candidate.on === app.shown));
         if (!entry)
             return;
         event.preventDefault();

@@ -18,12 +18,27 @@ class App {
             this.showPane("flame");
         });
         this.panes = {flame: this.pane, table: this.table};
+        this.shown = "flame";
+        this.makeTimeline(info, $);
         makeKindButtons(this.model, $("#kinds"));
         makeMetric(this.model, $("#metric"));
         makeFocus(this.model, $("#focus"));
         makePath(this.model, this.pane, $("#path"));
         this.connect($);
         $("#pane-flame").classList.toggle("empty", this.model.info.metrics[0].sum === 0);
+        if (info.view === "timeline")
+            this.showPane("timeline");
+    }
+    makeTimeline(info, $) {
+        if (!info.timeline)
+            return;
+        const bytes = base64Bytes($("#timeline").textContent.trim());
+        const model = new TimelineModel(decodeTimeline(bytes), info.timeline, info.kinds);
+        this.timeline = new TimelinePane(this.model, model, $("#pane-timeline"), this.tooltip, name => {
+            this.search.setName(name);
+            this.showPane("flame");
+        });
+        this.panes.timeline = this.timeline;
     }
     connect($) {
         const table = keyTable(this);
@@ -48,6 +63,7 @@ class App {
         document.getElementById("order").textContent = this.pane.byWeight ? "by weight" : "by name";
     }
     showPane(name) {
+        this.shown = name;
         for (const [other, pane] of Object.entries(this.panes)) {
             const on = other === name;
             document.getElementById("pane-" + other).hidden = !on;
@@ -82,6 +98,7 @@ class App {
         this.pane.repaint();
         if (!this.range.root.hidden)
             this.range.draw();
+        this.timeline?.readTheme();
     }
     reset() {
         this.search.set("");
@@ -95,6 +112,8 @@ class App {
             this.help.close();
         else if (this.menu.close())
             return;
+        else if (this.shown === "timeline")
+            this.timeline.escape();
         else if (this.search.input.value)
             this.search.set("");
         else if (this.pane.zoom)

@@ -138,6 +138,15 @@ static uint16_t free_row(struct rows *rows, const struct raw_span *r)
     return (uint16_t)i;
 }
 
+/* Instants have the row 0 for themselves where there are any: their names stand there. */
+static int has_instants(const struct timeline_job *j, const struct lane_plan *plan)
+{
+    for (size_t i = 0; i < plan->nevents; i++)
+        if (job_event(j, plan->events[i])->kind == EVENT_MARKER && !job_event(j, plan->events[i])->dur)
+            return 1;
+    return 0;
+}
+
 static int by_depth(const void *pa, const void *pb)
 {
     const struct raw_span *a = pa, *b = pb;
@@ -154,6 +163,8 @@ void timeline_marks(struct timeline_job *j, struct lane_plan *plan)
     struct rows rows = {.most = j->o->max_spans ? MARK_ROWS : UINT16_MAX};
 
     plan->raw = j->raws.n;
+    if (has_instants(j, plan))
+        *vec_push(&rows) = UINT64_MAX;
     for (size_t i = 0; i < plan->nevents; i++) {
         struct raw_span r;
 

@@ -9,6 +9,7 @@
 #include "render/page_data.h"
 #include "render/palette.h"
 #include "render/renderer.h"
+#include "render/timeline_data.h"
 
 #include <string.h>
 
@@ -20,18 +21,21 @@
 /* A view of its own in a tab. */
 struct pane {
     const char *id, *label, *template;
+    int of_timeline; /* only where there is one */
 };
 
 static const struct pane panes[] = {
-    {"flame", "Flame graph", "pane-flame.html"},
-    {"table", "Functions", "pane-table.html"},
+    {"flame", "Flame graph", "pane-flame.html", 0},
+    {"table", "Functions", "pane-table.html", 0},
+    {"timeline", "Timeline", "pane-timeline.html", 1},
 };
 
 /* In the order of use; all share one scope. */
 static const char *const scripts[] = {
-    "format.js",     "tree.js",     "data.js",     "model.js", "flame-layout.js",
-    "flame-draw.js", "flame.js",    "search.js",   "table.js", "timeline-range.js",
-    "tooltip.js",    "controls.js", "keyboard.js", "ui.js",
+    "format.js",         "tree.js",     "data.js",          "model.js",           "flame-layout.js",
+    "flame-draw.js",     "flame.js",    "search.js",        "table.js",           "timeline-range.js",
+    "tooltip.js",        "controls.js", "timeline-data.js", "timeline-layout.js", "timeline-draw.js",
+    "timeline-words.js", "timeline.js", "timeline-keys.js", "keyboard.js",        "ui.js",
 };
 
 struct page {
@@ -39,7 +43,7 @@ struct page {
     struct figures figures;
     struct functions *functions; /* one per metric */
     char *command;
-    struct buf blob;
+    struct buf blob, timeline; /* the numbers of both; the timeline's empty where there is none */
     struct page_data_stats stats;
     struct buf *out;
 };
@@ -67,8 +71,10 @@ static void put_palette(struct page *pg)
 {
     buf_addstr(pg->out, ":root{");
     palette_css(pg->out, 0);
+    timeline_data_css(pg->out, 0);
     buf_addstr(pg->out, "}\n:root[data-theme=dark]{");
     palette_css(pg->out, 1);
+    timeline_data_css(pg->out, 1);
     buf_addch(pg->out, '}');
 }
 
@@ -109,18 +115,26 @@ static void put_top(struct page *pg)
     html_top(pg->out, pg->in->profile->metrics.n ? &pg->functions[0] : &none, pg->in->profile, 0);
 }
 
+static int has_pane(const struct page *pg, const struct pane *p)
+{
+    return !p->of_timeline || pg->timeline.len;
+}
+
 static void put_tabs(struct page *pg)
 {
     for (size_t i = 0; i < ARRAY_SIZE(panes); i++)
-        buf_addf(pg->out,
-                 "<button type=\"button\" role=\"tab\" data-pane=\"%s\" aria-selected=\"%s\">%s</button>\n",
-                 panes[i].id, i ? "false" : "true", panes[i].label);
+        if (has_pane(pg, &panes[i]))
+            buf_addf(
+                pg->out,
+                "<button type=\"button\" role=\"tab\" data-pane=\"%s\" aria-selected=\"%s\">%s</button>\n",
+                panes[i].id, i ? "false" : "true", panes[i].label);
 }
 
 static void put_panes(struct page *pg)
 {
     for (size_t i = 0; i < ARRAY_SIZE(panes); i++)
-        add_template(pg, panes[i].template);
+        if (has_pane(pg, &panes[i]))
+            add_template(pg, panes[i].template);
 }
 
 static void put_script(struct page *pg)
@@ -132,6 +146,15 @@ static void put_script(struct page *pg)
 static void put_profile(struct page *pg)
 {
     base64_add(pg->out, pg->blob.data, pg->blob.len);
+}
+
+static void put_timeline(struct page *pg)
+{
+    if (!pg->timeline.len)
+        return;
+    buf_addstr(pg->out, "\n<script type=\"application/octet-stream\" id=\"timeline\">");
+    base64_add(pg->out, pg->timeline.data, pg->timeline.len);
+    buf_addstr(pg->out, "</script>");
 }
 
 static void put_metrics(struct json_writer *w, const struct profile *p)
@@ -176,6 +199,8 @@ static void put_info(struct page *pg)
     json_f64(&w, "share", pg->stats.pruned_share);
     json_f64(&w, "min_share", pg->stats.min_share);
     json_end_object(&w);
+    if (pg->timeline.len)
+        timeline_data_info(pg->in->timeline, &w);
     json_end_object(&w);
 }
 
@@ -188,7 +213,7 @@ static const struct part parts[] = {
     {"title", put_title},   {"command", put_command}, {"palette", put_palette}, {"style", put_style},
     {"theme", put_theme},   {"facts", put_facts},     {"quality", put_quality}, {"warnings", put_warnings},
     {"pruned", put_pruned}, {"top", put_top},         {"tabs", put_tabs},       {"panes", put_panes},
-    {"script", put_script}, {"info", put_info},       {"profile", put_profile},
+    {"script", put_script}, {"info", put_info},       {"profile", put_profile}, {"timeline", put_timeline},
 };
 
 static const struct part *find_part(const char *name, size_t n)
@@ -217,17 +242,17 @@ static int fill(struct page *pg, struct err *e)
 }
 
 /* Base64 makes three bytes four; the rest of the page is small and bounded. */
-static size_t blob_room(void)
+static size_t blob_room(const struct page *pg)
 {
-    const size_t rest = 400000;
+    const size_t rest = 400000, all = (MAX_FILE - rest) / 4 * 3;
 
-    return (MAX_FILE - rest) / 4 * 3;
+    return all > pg->timeline.len ? all - pg->timeline.len : 0;
 }
 
 static void encode(struct page *pg)
 {
     struct page_data d = {pg->in->profile, pg->functions, MAX_BOXES, MAX_PAIRS};
-    size_t room = blob_room();
+    size_t room = blob_room(pg);
 
     for (;;) {
         double fits;
@@ -256,6 +281,8 @@ static int render(const struct render_input *in, struct buf *out, struct err *e)
     pg.command = figures_command(in->meta);
     figures_make(&pg.figures, in->quality, in->meta);
     figures_add_nameless(&pg.figures, in->profile);
+    if (in->timeline && in->timeline->lanes.n)
+        timeline_data_encode(in->timeline, &pg.timeline);
     encode(&pg);
     rc = fill(&pg, e);
     for (size_t m = 0; m < n; m++)
@@ -264,13 +291,16 @@ static int render(const struct render_input *in, struct buf *out, struct err *e)
     free(pg.command);
     figures_release(&pg.figures);
     buf_release(&pg.blob);
+    buf_release(&pg.timeline);
     return rc;
 }
 
 const struct renderer_ops renderer_html = {
     .name = "html",
     .suffix = ".html",
-    .summary = "one self-contained page: flame graph, functions, what ran and how well it was measured",
+    .summary =
+        "one self-contained page: flame graph, functions, timeline, what ran and how well it was measured",
     .wants_task_ids = 1,
+    .wants_timeline = 1,
     .render = render,
 };

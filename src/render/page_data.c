@@ -59,7 +59,7 @@ static void collect_names(struct encoder *x)
         x->pruned_frame = (uint32_t)x->frames.n + 1;
 }
 
-static void put_text(struct buf *out, const char *s)
+void page_data_text(struct buf *out, const char *s)
 {
     static const char ellipsis[] = "\342\200\246";
     size_t n = strlen(s);
@@ -80,9 +80,9 @@ static void put_strings(struct encoder *x)
 {
     buf_add_varint(x->out, x->strings.n + (x->pruned_frame != 0));
     for (size_t i = 0; i < x->strings.n; i++)
-        put_text(x->out, strtab_get(&x->p->strings, x->strings.a[i]));
+        page_data_text(x->out, strtab_get(&x->p->strings, x->strings.a[i]));
     if (x->pruned_frame)
-        put_text(x->out, "[pruned]");
+        page_data_text(x->out, "[pruned]");
 }
 
 static void put_frame(struct encoder *x, uint32_t frame)

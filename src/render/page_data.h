@@ -32,6 +32,9 @@ struct page_data_stats {
     uint64_t slice_ns;              /* 0: no sample has a time */
 };
 
+/* Appends a text's length and the text, which is cut where it is very long. */
+void page_data_text(struct buf *out, const char *s);
+
 /* Appends the numbers. */
 void page_data_encode(const struct page_data *d, struct buf *out, struct page_data_stats *stats);
 

@@ -8,15 +8,17 @@
 #include "model/profile.h"
 #include "model/quality.h"
 #include "model/session.h"
+#include "model/timeline.h"
 
 struct render_input {
     const struct profile *profile;
-    const struct meta *meta;       /* never NULL */
-    const struct quality *quality; /* never NULL */
-    const char *view;              /* "cpu" ... */
-    const char *title;             /* NULL: from meta */
-    int task_ids;                  /* process and thread frames are "name (id)" */
-    int apart;                     /* what has one name but several ids is to be shown apart */
+    const struct meta *meta;         /* never NULL */
+    const struct quality *quality;   /* never NULL */
+    const char *view;                /* "cpu" ... */
+    const char *title;               /* NULL: from meta */
+    int task_ids;                    /* process and thread frames are "name (id)" */
+    int apart;                       /* what has one name but several ids is to be shown apart */
+    const struct timeline *timeline; /* NULL where there is none, or the renderer does not want it */
 };
 
 struct renderer_ops {
@@ -24,6 +26,7 @@ struct renderer_ops {
     const char *suffix; /* ".html" */
     const char *summary;
     int wants_task_ids; /* it can join processes of one name itself: give it the profile with their ids */
+    int wants_timeline;
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*render)(const struct render_input *in, struct buf *out, struct err *e);
 };

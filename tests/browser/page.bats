@@ -52,6 +52,17 @@ expect() {
 @test "page: recursion 2000 deep scrolls" { expect deep_recursion_scrolls; }
 @test "page: pruned weight is shown" { expect pruned_weight_is_shown; }
 @test "page: more stacks than fit are usable" { expect many_stacks_are_usable; }
+@test "timeline: states are added up" { expect timeline_adds_up_states; }
+@test "timeline: what is under the pointer" { expect timeline_tells_what_is_under_the_pointer; }
+@test "timeline: a click shows the stack, and the waker" { expect timeline_click_shows_the_stack; }
+@test "timeline: wheel, dragging, keys" { expect timeline_zooms_and_moves; }
+@test "timeline: its range is the flame graph's" { expect timeline_and_flame_graph_share_the_range; }
+@test "timeline: threads are filtered, spans are searched" { expect timeline_filters_and_searches; }
+@test "timeline: processes fold" { expect timeline_folds_processes; }
+@test "timeline: samples alone" { expect timeline_of_samples_alone; }
+@test "timeline: what was merged and left out is said" { expect timeline_says_what_it_merged; }
+@test "timeline: hostile names stay text" { expect timeline_keeps_hostile_names_text; }
+@test "timeline: absent where nothing has a time" { expect timeline_is_absent_without_times; }
 @test "page: without scripts there are words" { expect without_scripts_there_are_words; }
 
 @test "page: every check has a test here" {

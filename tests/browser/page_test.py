@@ -91,7 +91,7 @@ def near(got, want, slack=2):
 
 @check
 def no_console_message_and_no_request(p):
-    for name in ("train", "hostile", "bad", "empty", "one", "deep", "names", "metrics"):
+    for name in ("train", "hostile", "bad", "empty", "one", "deep", "names", "metrics", "timeline", "lanes", "ticks"):
         p.open(name)
         p.quiet()
         others = [url for url in p.browser.requests if not url.startswith("file:") or not url.endswith(name + ".html")]
@@ -417,6 +417,182 @@ def many_stacks_are_usable(p):
     p.browser.key("Escape")
     p.browser.key("l")
     assert p.visible("#pane-table tbody tr")
+    p.quiet()
+
+
+def lane_point(p, lane, t, depth=0):
+    """Where lane number `lane` is at `t` seconds, in the window."""
+    return p.browser.eval(f"""(() => {{
+        const tl = wprof.timeline, row = tl.layout.rows.find(r => r.index === {lane});
+        const r = tl.painter.canvas.getBoundingClientRect();
+        return [r.left + tl.painter.x({t} * 1e9), r.top + tl.painter.top(row) + 9 + {depth} * 17]; }})()""")
+
+
+def side(p):
+    return p.text(".timeline-side")
+
+
+# Lanes of timeline.html: 0 load, 1 marks, 2 python3 (the trainer), 3 its worker with a hostile name.
+
+
+@check
+def timeline_adds_up_states(p):
+    p.open("timeline")
+    assert p.visible("#pane-timeline") and not p.visible("#pane-flame")
+    for part in ("running16.00 s", "futex3.00 s", "runnable500 ms", "10.00 s of 2 threads"):
+        assert part in side(p), side(p)
+    p.quiet()
+
+
+@check
+def timeline_tells_what_is_under_the_pointer(p):
+    p.open("timeline")
+    p.browser.mouse("mouseMoved", *lane_point(p, 2, 3))
+    p.browser.settle()
+    for part in ("futex 0x7f00", "3.00 s", "woken by", "101", "slow_transform", "Queue.get"):
+        assert part in p.text("#tooltip"), p.text("#tooltip")
+    p.browser.mouse("mouseMoved", *lane_point(p, 2, 8.05))
+    p.browser.settle()
+    assert "running" in p.text("#tooltip") and "conv2d" in p.text("#tooltip"), p.text("#tooltip")
+    p.browser.mouse("mouseMoved", *lane_point(p, 0, 3.5))
+    p.browser.settle()
+    assert "load300" in p.text("#tooltip"), p.text("#tooltip")
+    p.browser.mouse("mouseMoved", *lane_point(p, 1, 1, 1))
+    p.browser.settle()
+    assert "request 7" in p.text("#tooltip"), p.text("#tooltip")
+
+
+@check
+def timeline_click_shows_the_stack(p):
+    p.open("timeline")
+    p.browser.click(*lane_point(p, 2, 3))
+    names = p.browser.eval("[...document.querySelectorAll('.timeline-side li')].map(li => li.textContent)")
+    assert names == ["futex_wait", "Queue.get (queue.py)", "main (train.py)", "slow_transform (train.py)"], names
+    p.browser.key("k")
+    assert "running" in side(p) and "101" in side(p), side(p)
+    p.browser.key("Escape")
+    assert "Time in view" in side(p)
+    p.browser.click(*lane_point(p, 2, 3))
+    p.click_element(".timeline-side ol:last-child button")
+    assert p.visible("#pane-flame") and "22.2 % matched" in p.text("#search-result"), p.text("#search-result")
+
+
+@check
+def timeline_zooms_and_moves(p):
+    view = "wprof.timeline.view.from / 1e9, wprof.timeline.view.to / 1e9"
+    p.open("timeline")
+    x, y = lane_point(p, 2, 3)
+    p.browser.call("Input.dispatchMouseEvent", {"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": -150})
+    p.browser.settle()
+    begin, end = p.browser.eval(f"[{view}]")
+    assert end - begin < 9.9 and begin < 3 < end, (begin, end)
+    near(lane_point(p, 2, 3)[0], x)
+    p.browser.drag(x, x + 100, y)
+    near(lane_point(p, 2, 3)[0], x + 100)
+    p.browser.key("d")
+    assert p.browser.eval(f"[{view}]")[0] > begin - 2
+    p.browser.key("w")
+    assert p.browser.eval(f"[{view}][1] - [{view}][0]") < end - begin
+    p.browser.key("0")
+    assert p.browser.eval(f"[{view}]")[0] == 0
+    p.browser.key("ArrowDown")
+    p.browser.key("ArrowLeft")
+    assert "running" in side(p) or "futex" in side(p), side(p)
+    p.browser.key("Enter")
+    assert p.browser.eval(f"[{view}][1] - [{view}][0]") < 9
+    p.quiet()
+
+
+@check
+def timeline_and_flame_graph_share_the_range(p):
+    p.open("timeline")
+    left, top = p.browser.eval("""(() => {
+        const r = document.querySelector(".timeline-ruler").getBoundingClientRect(); return [r.left, r.top]; })()""")
+    x0, x1 = (lane_point(p, 2, t)[0] for t in (6, 9))
+    p.browser.drag(x0, x1, top + 10)
+    near(p.browser.eval("wprof.model.sum"), 300, 8)
+    assert "Selected time" in side(p) and "running" in side(p) and "futex" not in side(p), side(p)
+    p.browser.key("f")
+    assert not p.has_box("slow_transform")
+    p.browser.key("g")
+    p.click_element("#timeline-unselect")
+    assert p.browser.eval("wprof.model.sum") == 1500
+    assert not p.visible("#timeline-unselect")
+
+
+@check
+def timeline_filters_and_searches(p):
+    p.open("timeline")
+    p.click_element("#timeline-filter")
+    p.browser.type("^python3 100$|load")
+    assert p.browser.eval("wprof.timeline.threads().length") == 2, "the process fits, so its threads do"
+    p.browser.eval("document.activeElement.select()")
+    p.browser.type("script")
+    assert p.browser.eval("wprof.timeline.threads().length") == 1
+    p.browser.eval("document.activeElement.select()")
+    p.browser.type("nothing")
+    assert p.browser.eval("wprof.timeline.threads().length") == 0
+    p.browser.eval("document.activeElement.select()")
+    p.browser.type("(")
+    assert p.browser.eval("document.querySelector('#timeline-filter').classList.contains('bad')")
+    p.open("timeline")
+    p.browser.key("/")
+    p.browser.type("queue")
+    assert p.text(".timeline-found").startswith("1 span, 3.00 s; 0 samples"), p.text(".timeline-found")
+    p.browser.key("Enter")
+    assert "futex 0x7f00" in side(p), side(p)
+    p.browser.key("Escape")
+    assert p.text(".timeline-found") == ""
+    p.quiet()
+
+
+@check
+def timeline_folds_processes(p):
+    p.open("timeline")
+    assert len(p.browser.eval("wprof.timeline.layout.rows.map(r => r.y)")) == 6
+    x, y = p.browser.eval("""(() => {
+        const r = wprof.timeline.painter.canvas.getBoundingClientRect(); return [r.left + 40, r.top + 10]; })()""")
+    p.browser.click(x, y)
+    assert len(p.browser.eval("wprof.timeline.layout.rows.map(r => r.y)")) == 5
+
+
+@check
+def timeline_of_samples_alone(p):
+    p.open("ticks")
+    p.browser.key("g")
+    assert "Switches were not recorded" in side(p)
+    p.browser.click(*lane_point(p, 0, 3.003))
+    assert "1 sample" in side(p) and "main (train.py)" in side(p), side(p)
+    p.quiet()
+
+
+@check
+def timeline_says_what_it_merged(p):
+    p.open("lanes")
+    p.browser.key("g")
+    for part in ("40,001 spans below", "4 threads with the least to show are left out"):
+        assert part in p.text(".timeline-note"), p.text(".timeline-note")
+    p.browser.mouse("mouseMoved", *lane_point(p, 0, 3))
+    p.browser.settle()
+    assert "spans too short to keep apart: running" in p.text("#tooltip"), p.text("#tooltip")
+    p.quiet()
+
+
+@check
+def timeline_keeps_hostile_names_text(p):
+    p.open("timeline")
+    p.browser.click(*lane_point(p, 3, 8))
+    assert "</script><img src=x onerror=alert(1)>" in side(p)
+    assert p.browser.eval("document.querySelectorAll('img').length") == 0
+    p.quiet()
+
+
+@check
+def timeline_is_absent_without_times(p):
+    p.open("train")
+    assert p.browser.eval("document.querySelector('[data-pane=timeline]')") is None
+    p.browser.key("g")
+    assert p.visible("#pane-flame")
     p.quiet()
 
 

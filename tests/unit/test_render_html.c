@@ -3,7 +3,9 @@
 #include "render/base64.h"
 #include "render/functions.h"
 #include "render/page_data.h"
+#include "render/timeline_data.h"
 #include "render_fixture.h"
+#include "timeline_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -295,6 +297,104 @@ static void two_metrics(void **state)
     fixture_close(&x);
 }
 
+/* The threads of timeline_fixture.h beside the samples of the training run, over the same 10 s. */
+static void add_lanes(struct world *w)
+{
+    world_init(w);
+    w->s.meta.end_mono = FIXTURE_START + 10000 * (uint64_t)MS;
+    w->s.store.tasks.list.a[1].comm = strtab_add(&w->s.store.strings, HOSTILE);
+    world_wait(w, w->main, 2000, 3000, WAIT_FUTEX, "futex 0x7f00", w->worker);
+    world_event(w, EVENT_RUNQ, w->main, 5000, 500);
+    world_event(w, EVENT_RUNQ, w->worker, 1000, 500)->flags = EVENT_PREEMPTED;
+    for (unsigned i = 0; i < 20; i++)
+        world_event(w, EVENT_SAMPLE, w->main, 5600 + 200 * i, 0)->stack = w->run_stack;
+    world_event(w, EVENT_SAMPLE, w->worker, 3000, 0)->stack = w->load_stack;
+    world_event(w, EVENT_OFFCPU, w->worker, 1500, 70)->flags = EVENT_SHORT;
+    world_event(w, EVENT_MARKER, w->main, 500, 5500)->metric = world_string(w, "request 7");
+    world_event(w, EVENT_MARKER, w->main, 4000, 0)->metric = world_string(w, HOSTILE);
+    for (unsigned i = 0; i < 10; i++) {
+        struct event *ev = world_event(w, EVENT_METRIC, 0, 1000 * i, 0);
+
+        ev->metric = world_string(w, "load");
+        ev->value = i % 4 * 100;
+    }
+}
+
+static void a_page_with_a_timeline(void **state)
+{
+    struct timeline t;
+    struct fixture x;
+    struct world w;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    fixture_run(&x);
+    add_lanes(&w);
+    timeline_build(&t, &w.s, &(struct timeline_opts){0});
+    x.in.timeline = &t;
+    x.in.view = "timeline";
+    make_page(&x, "timeline", &out);
+    assert_non_null(strstr(out.data, "id=\"timeline\">"));
+    assert_non_null(strstr(out.data, "data-pane=\"timeline\""));
+    assert_null(strstr(out.data, "<img"));
+    timeline_release(&t);
+    world_release(&w);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
+/* Samples alone, and more of everything than a page holds. */
+static void a_timeline_is_bounded(void **state)
+{
+    struct timeline_opts few = {.max_spans = 500, .max_ticks = 300, .max_points = 50, .max_lanes = 3};
+    struct timeline t;
+    struct fixture x;
+    struct world w;
+    struct buf out = {0}, numbers = {0};
+
+    fixture_open(&x);
+    fixture_run(&x);
+    world_init(&w);
+    w.s.meta.end_mono = FIXTURE_START + 10000 * (uint64_t)MS;
+    for (uint32_t i = 0; i < 20000; i++)
+        world_wait(&w, i % 4 < 2 ? w.main : w.worker, 0.5 * i, 0.3, i % 3 ? WAIT_PIPE : WAIT_SLEEP, NULL, 0);
+    for (uint32_t i = 0; i < 5; i++)
+        world_event(&w, EVENT_SAMPLE, world_task(&w, 200 + i, 200 + i, "other", 0), i, 0);
+    timeline_build(&t, &w.s, &few);
+    timeline_data_encode(&t, &numbers);
+    assert_true(numbers.len < 500 * 20 + 2000);
+    assert_int_equal(t.left_lanes, 4);
+    x.in.timeline = &t;
+    make_page(&x, "lanes", &out);
+    timeline_release(&t);
+    world_release(&w);
+    buf_release(&out);
+    buf_release(&numbers);
+    fixture_close(&x);
+}
+
+static void samples_alone_make_a_timeline(void **state)
+{
+    struct timeline t;
+    struct fixture x;
+    struct world w;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    fixture_run(&x);
+    world_init(&w);
+    w.s.meta.end_mono = FIXTURE_START + 10000 * (uint64_t)MS;
+    for (unsigned i = 0; i < 900; i++)
+        world_event(&w, EVENT_SAMPLE, w.main, 10.5 * i, 0)->stack = i % 3 ? w.run_stack : w.wait_stack;
+    timeline_build(&t, &w.s, &(struct timeline_opts){0});
+    x.in.timeline = &t;
+    make_page(&x, "ticks", &out);
+    timeline_release(&t);
+    world_release(&w);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
 static void base64_is_padded(void **state)
 {
     struct buf out = {0};
@@ -389,6 +489,9 @@ int main(void)
         cmocka_unit_test(too_many_stacks),
         cmocka_unit_test(metrics_keep_their_sums_when_pruned),
         cmocka_unit_test(two_metrics),
+        cmocka_unit_test(a_page_with_a_timeline),
+        cmocka_unit_test(a_timeline_is_bounded),
+        cmocka_unit_test(samples_alone_make_a_timeline),
         cmocka_unit_test(base64_is_padded),
         cmocka_unit_test(functions_count_recursion_once),
         cmocka_unit_test(slices_keep_every_sample),

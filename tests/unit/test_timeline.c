@@ -166,6 +166,8 @@ static void marks_and_metrics_have_lanes(void **state)
     world_init(&w);
     world_run(&w);
     world_measure(&w);
+    world_event(&w, EVENT_MARKER, w.main, 20, 50)->metric = world_string(&w, "request 8");
+    world_event(&w, EVENT_MARKER, w.main, 70, 10)->metric = world_string(&w, "request 9");
     build(&w, &t);
     l = lane(&t, TIMELINE_METRIC, "load");
     assert_int_equal(l->process, 0);
@@ -174,9 +176,16 @@ static void marks_and_metrics_have_lanes(void **state)
     assert_int_equal(lane(&t, TIMELINE_METRIC, "rss")->process, 1);
     l = lane(&t, TIMELINE_MARKS, "");
     got = say(&t, l, 0);
-    assert_string_equal(got, "mark 5-60, mark 40-40");
-    assert_string_equal(string(&t, t.spans.a[l->first].name), "request 7");
+    assert_string_equal(got, "mark 40-40"); /* the row of instants */
     free(got);
+    got = say(&t, l, 1);
+    assert_string_equal(got, "mark 5-60, mark 70-80");
+    free(got);
+    got = say(&t, l, 2);
+    assert_string_equal(got, "mark 20-70");
+    free(got);
+    assert_string_equal(string(&t, t.spans.a[l->first + 1].name), "request 7");
+    assert_int_equal(l->depth, 3);
     timeline_release(&t);
     world_release(&w);
 }

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decoding of the embedded timeline. Its layout is described in src/render/timeline_data.h. */
+
+const LANE_THREAD = 0, LANE_METRIC = 1;
+const SPAN = {merged: 32, stack: 64, name: 128, waker: 256, open: 512, irq: 1024, row: 2048};
+
+function decodeTimelineFrames(r, strings) {
+    const n = r.varint(), frames = {kind: new Uint8Array(n), func: [], file: [], module: [], line: new Int32Array(n)};
+    for (let f = 0; f < n; f++) {
+        frames.kind[f] = r.varint();
+        frames.func.push(strings[r.varint()]);
+        frames.file.push(strings[r.varint()]);
+        frames.module.push(strings[r.varint()]);
+        frames.line[f] = r.varint();
+    }
+    return frames;
+}
+
+function decodeTimelineNodes(r) {
+    const n = r.varint() + 1, nodes = {n, parent: new Int32Array(n), frame: new Int32Array(n)};
+    for (let i = 1; i < n; i++) {
+        nodes.parent[i] = i - r.varint();
+        nodes.frame[i] = r.varint();
+    }
+    return nodes;
+}
+
+/* All spans of all lanes; a row of a lane is a run of them, [from, to). */
+class Spans {
+    constructor(n) {
+        this.start = new Float64Array(n);
+        this.end = new Float64Array(n);
+        this.head = new Uint16Array(n);
+        for (const column of ["state", "runs", "queues", "waits"])
+            this[column] = new Uint8Array(n);
+        for (const column of ["merged", "stack", "name", "waker", "wakerStack", "lane"])
+            this[column] = new Int32Array(n);
+        this.n = 0;
+    }
+    read(r, lane, before) {
+        const i = this.n++, head = r.varint(), gap = r.varint();
+        if (head & SPAN.row)
+            before = 0;
+        this.head[i] = head;
+        this.state[i] = head & 31;
+        this.lane[i] = lane;
+        this.start[i] = before + (gap % 2 ? -(gap + 1) / 2 : gap / 2);
+        this.end[i] = this.start[i] + r.varint();
+        if (head & SPAN.merged) {
+            this.merged[i] = r.varint();
+            this.runs[i] = r.varint();
+            this.queues[i] = r.varint();
+            this.waits[i] = r.varint();
+        }
+        if (head & SPAN.stack)
+            this.stack[i] = r.varint();
+        if (head & SPAN.name)
+            this.name[i] = r.varint();
+        if (head & SPAN.waker) {
+            this.waker[i] = r.varint();
+            this.wakerStack[i] = r.varint();
+        }
+        return i;
+    }
+}
+
+function readRows(r, spans, lane, index) {
+    let before = 0;
+    lane.rows = lane.n ? [[spans.n, spans.n]] : [];
+    for (let k = 0; k < lane.n; k++) {
+        const i = spans.read(r, index, before);
+        if (spans.head[i] & SPAN.row)
+            lane.rows.push([i, i]);
+        lane.rows[lane.rows.length - 1][1] = i + 1;
+        before = spans.end[i];
+    }
+}
+
+/* Pairs of a time and a value, with the stack between them where it is asked for. */
+function readSeries(r, n, stacks) {
+    const series = {n, ts: new Float64Array(n), value: new Float64Array(n), stack: new Int32Array(stacks ? n : 0)};
+    for (let i = 0, at = 0; i < n; i++) {
+        at += r.varint();
+        series.ts[i] = at;
+        if (stacks)
+            series.stack[i] = r.varint();
+        series.value[i] = r.varint();
+    }
+    return series;
+}
+
+function decodeLanes(r, strings, room) {
+    const lanes = [], spans = new Spans(room);
+    for (let n = r.varint(); n > 0; n--) {
+        const lane = {};
+        for (const key of ["kind", "process", "task", "name", "depth", "from", "to", "shortCount", "shortWait", "shortQueued",
+                           "n", "nticks"])
+            lane[key] = r.varint();
+        lane.to += lane.from;
+        lane.name = strings[lane.name];
+        lane.rows = [];
+        if (lane.kind === LANE_METRIC)
+            lane.points = readSeries(r, lane.n, false);
+        else
+            readRows(r, spans, lane, lanes.length);
+        lane.ticks = readSeries(r, lane.nticks, true);
+        lanes.push(lane);
+    }
+    return {lanes, spans};
+}
+
+/* A span takes three bytes or more: that bounds how many there can be. */
+function decodeTimeline(bytes) {
+    const r = new Reader(bytes), strings = [""], processes = [], tasks = [];
+    for (let n = r.varint(); n > 0; n--)
+        strings.push(visible(r.text(r.varint())));
+    const frames = decodeTimelineFrames(r, strings), nodes = decodeTimelineNodes(r);
+    for (let n = r.varint(); n > 0; n--)
+        processes.push({pid: r.varint(), name: strings[r.varint()]});
+    for (let n = r.varint(); n > 0; n--)
+        tasks.push({pid: r.varint(), tid: r.varint(), name: strings[r.varint()], process: r.varint(), lane: r.varint() - 1});
+    const {lanes, spans} = decodeLanes(r, strings, Math.floor((bytes.length - r.at) / 3));
+    return {strings, frames, nodes, processes, tasks, lanes, spans};
+}
+
+/* What is in a decoded timeline, by name. */
+class TimelineModel {
+    constructor(data, info, kinds) {
+        Object.assign(this, data);
+        this.info = info;
+        this.kinds = kinds;
+        this.end = Math.max(info.end, 1);
+        this.kernel = kinds.findIndex(kind => kind.id === "kernel");
+        this.python = kinds.findIndex(kind => kind.id === "python");
+    }
+    label(f) {
+        const {func, file, kind} = this.frames;
+        if (!file[f] || kind[f] !== this.python)
+            return func[f];
+        return `${func[f]} (${file[f].slice(file[f].lastIndexOf("/") + 1)})`;
+    }
+    /* Frames of a stack, the innermost first. */
+    stack(node) {
+        const frames = [];
+        for (; node; node = this.nodes.parent[node])
+            frames.push(this.nodes.frame[node]);
+        return frames;
+    }
+    /* The innermost frame that is not the kernel's, in words. */
+    place(node) {
+        const frames = this.stack(node), own = frames.find(f => this.frames.kind[f] !== this.kernel);
+        return frames.length ? this.label(own ?? frames[0]) : "";
+    }
+    taskName(task) {
+        return task ? `${this.tasks[task - 1].name} ${this.tasks[task - 1].tid}` : "";
+    }
+    laneName(lane) {
+        if (lane.kind === LANE_THREAD)
+            return this.taskName(lane.task);
+        const name = lane.kind === LANE_METRIC ? lane.name : "marks";
+        return lane.task ? `${name}, ${this.taskName(lane.task)}` : name;
+    }
+    /* Time by state within [from, to) of one lane, in ns. Merged spans count by their shares. */
+    sumStates(lane, from, to, sums) {
+        const {spans} = this, row = lane.rows[0], running = 0, queued = 1;
+        if (lane.kind !== LANE_THREAD || !row)
+            return;
+        for (let i = firstEndingAfter(spans.end, row, from); i < row[1] && spans.start[i] < to; i++) {
+            const time = Math.min(spans.end[i], to) - Math.max(spans.start[i], from);
+            if (!spans.merged[i]) {
+                sums[spans.state[i]] += time;
+                continue;
+            }
+            const waits = this.info.states[spans.state[i]].class === "waiting" ? spans.state[i] : 3;
+            sums[running] += time * spans.runs[i] / 255;
+            sums[queued] += time * spans.queues[i] / 255;
+            sums[waits] += time * spans.waits[i] / 255;
+        }
+    }
+}
+
+/* Rows are in the order of time: the first span of one that ends after `t`. */
+function firstEndingAfter(end, [from, to], t) {
+    while (from < to) {
+        const middle = (from + to) >> 1;
+        if (end[middle] > t)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return from;
+}
+
+function firstAtOrAfter(ts, t) {
+    let from = 0, to = ts.length;
+    while (from < to) {
+        const middle = (from + to) >> 1;
+        if (ts[middle] >= t)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return from;
+}

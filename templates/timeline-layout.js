@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rows there are, and where: processes with their lanes below, filtered and folded. */
+
+const ROW = {process: 24, thread: 25, more: 8, mark: 17, metric: 36, ticks: 20};
+
+function laneHeight(lane, switches) {
+    if (lane.kind === LANE_METRIC)
+        return ROW.metric;
+    if (lane.kind !== LANE_THREAD)
+        return lane.depth * ROW.mark + 6;
+    return (switches ? ROW.thread : ROW.ticks) + (lane.depth - 1) * ROW.more;
+}
+
+/* A filter by name or id; null for none; throws SyntaxError. */
+function laneFilter(model, text) {
+    if (!text)
+        return null;
+    const regex = new RegExp(text, /\p{Lu}/u.test(text) ? "" : "i");
+    return lane => {
+        const process = model.processes[lane.process];
+        return regex.test(model.laneName(lane)) || regex.test(`${process.name} ${process.pid}`);
+    };
+}
+
+/* Rows from the top: {y, h, process} or {y, h, lane, index}. */
+function layoutTimeline(model, filter, folded) {
+    const rows = [];
+    let y = 0, process = -1;
+    const add = (row, h) => {
+        rows.push(Object.assign(row, {y, h}));
+        y += h;
+    };
+    model.lanes.forEach((lane, index) => {
+        if (filter && !filter(lane))
+            return;
+        if (lane.process !== process) {
+            process = lane.process;
+            add({process}, ROW.process);
+        }
+        if (!folded.has(process))
+            add({lane, index, process}, laneHeight(lane, model.info.switches));
+    });
+    return {rows, height: y};
+}
+
+function rowAtHeight({rows}, y) {
+    let from = 0, to = rows.length;
+    while (from < to) {
+        const middle = (from + to) >> 1;
+        if (rows[middle].y + rows[middle].h > y)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return y >= 0 && from < rows.length ? from : -1;
+}
+
+/* Steps of 1, 2 or 5 so that labels have room. */
+function niceStep(span, pixels, room) {
+    const least = span / pixels * room, power = 10 ** Math.floor(Math.log10(least));
+    for (const factor of [1, 2, 5])
+        if (power * factor >= least)
+            return power * factor;
+    return power * 10;
+}
+
+/* A moment of the run, to the digit that `step` tells apart, in the unit that suits `scale`. */
+function formatMoment(ns, step, scale = ns) {
+    const [unit, size] = scale >= 1e9 ? ["s", 1e9] : scale >= 1e6 ? ["ms", 1e6] : scale >= 1e3 ? ["\u00b5s", 1e3] : ["ns", 1];
+    const digits = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));
+    return (ns / size).toFixed(Math.min(digits, 9)) + " " + unit;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The timeline in words: the text in a span, the tooltip, the panel beside the lanes. */
+
+function makePart(tag, text, className) {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    element.dir = "ltr";
+    if (className)
+        element.className = className;
+    return element;
+}
+
+function makeStateSwatch(id) {
+    const swatch = document.createElement("i");
+    swatch.className = "swatch";
+    swatch.style.background = `var(--state-${id})`;
+    return swatch;
+}
+
+class TimelineWords {
+    constructor(model) {
+        this.model = model;
+    }
+    state(i) {
+        return this.model.info.states[this.model.spans.state[i]];
+    }
+    /* What was waited for, after the kind of wait, once. */
+    wait(i) {
+        const {label} = this.state(i), what = this.model.strings[this.model.spans.name[i]];
+        return !what ? label : what.startsWith(label) ? what : `${label}: ${what}`;
+    }
+    short(i) {
+        const {spans, strings} = this.model, state = this.state(i);
+        if (state.id === "mark")
+            return strings[spans.name[i]];
+        if (state.class !== "waiting")
+            return state.id === "running" ? this.model.place(this.sampleIn(i)) : state.label;
+        const place = this.model.place(spans.stack[i]);
+        return state.label + (place ? ": " + place : "");
+    }
+    /* The stack of the sample that is nearest to `t`, within the span; 0 for none. */
+    sampleIn(i, t) {
+        const {spans, lanes} = this.model, {ts, stack} = lanes[spans.lane[i]].ticks;
+        const near = t ?? (spans.start[i] + spans.end[i]) / 2, at = firstAtOrAfter(ts, near);
+        const inside = k => k >= 0 && k < ts.length && ts[k] >= spans.start[i] && ts[k] < spans.end[i];
+        const [before, after] = [inside(at - 1), inside(at)];
+        if (!before && !after)
+            return 0;
+        return stack[before && (!after || near - ts[at - 1] < ts[at] - near) ? at - 1 : at];
+    }
+    samplesIn(i) {
+        const {spans, lanes} = this.model, {ts, value} = lanes[spans.lane[i]].ticks;
+        let sum = 0;
+        for (let k = firstAtOrAfter(ts, spans.start[i]); k < ts.length && ts[k] < spans.end[i]; k++)
+            sum += value[k];
+        return sum;
+    }
+    waker(i) {
+        const {spans} = this.model;
+        if (spans.waker[i])
+            return this.model.taskName(spans.waker[i]);
+        return spans.head[i] & SPAN.irq ? "an interrupt" : "";
+    }
+    merged(i) {
+        const {spans} = this.model, share = column => formatShare(column[i], 255);
+        return `${formatCount(spans.merged[i])} spans too short to keep apart: running ${share(spans.runs)}, ` +
+            `runnable ${share(spans.queues)}, waiting ${share(spans.waits)}`;
+    }
+    when(i) {
+        const {spans} = this.model, dur = spans.end[i] - spans.start[i], step = Math.max(dur / 100, 1);
+        if (!dur)
+            return "at " + formatMoment(spans.start[i], 1e3);
+        return formatDuration(dur) + (spans.head[i] & SPAN.open ? " and more" : "") +
+            `, from ${formatMoment(spans.start[i], step)}`;
+    }
+    /* Lines of the tooltip: title, then {text, muted}. */
+    describe(hit) {
+        const {model} = this;
+        if (hit.tick !== undefined)
+            return this.describeTick(hit);
+        if (hit.point !== undefined) {
+            const {ts, value} = hit.lane.points;
+            return {title: model.laneName(hit.lane), lines: [formatCount(value[hit.point])],
+                    small: "at " + formatMoment(ts[hit.point], 1e6)};
+        }
+        if (hit.span !== undefined)
+            return this.describeSpan(hit);
+        return this.describeLane(hit);
+    }
+    describeTick({lane, tick}) {
+        const {model} = this, {ts, value, stack} = lane.ticks, n = value[tick];
+        return {title: model.place(stack[tick]) || "[no stack]", kind: model.kinds[model.frames.kind[model.nodes.frame[stack[tick]]]],
+                lines: [n > 1 ? `${formatCount(n)} samples from here on` : "1 sample", "at " + formatMoment(ts[tick], 1e3)],
+                small: this.stackText(stack[tick], 12)};
+    }
+    describeSpan({span: i, t}) {
+        const {spans} = this.model, state = this.state(i), lines = [this.when(i)];
+        if (spans.merged[i])
+            return {title: "many short spans", lines: [...lines, this.merged(i)], small: this.stackText(spans.stack[i], 8)};
+        const waker = this.waker(i), at = this.model.place(spans.wakerStack[i]);
+        if (waker)
+            lines.push(`${spans.head[i] & SPAN.open ? "last " : ""}woken by ${waker}${at ? " in " + at : ""}`);
+        const sample = state.id === "running" ? this.sampleIn(i, t) : spans.stack[i];
+        if (state.id === "running")
+            lines.push(this.countSamples(this.samplesIn(i)));
+        return {title: state.id === "mark" ? this.short(i) : this.wait(i), state, lines, small: this.stackText(sample, 12)};
+    }
+    countSamples(n) {
+        return n === 0 ? "no sample" : n === 1 ? "1 sample" : formatCount(n) + " samples, the nearest:";
+    }
+    describeLane({lane}) {
+        const lines = [];
+        if (lane.shortCount)
+            lines.push(`${formatCount(lane.shortCount)} waits and delays too short to be listed: ` +
+                       `${formatDuration(lane.shortWait)} waiting, ${formatDuration(lane.shortQueued)} runnable`);
+        return {title: this.model.laneName(lane), lines, small: ""};
+    }
+    stackText(node, most) {
+        const frames = this.model.stack(node), text = frames.slice(0, most).map(f => this.model.label(f));
+        if (frames.length > most)
+            text.push(`\u2026 ${frames.length - most} more`);
+        return text.join("\n");
+    }
+    fillTip(root, hit) {
+        const what = this.describe(hit), title = makePart("b", what.title);
+        root.replaceChildren(title);
+        if (what.state)
+            title.prepend(makeStateSwatch(what.state.id));
+        else if (what.kind)
+            title.prepend(makeSwatch(what.kind.id));
+        for (const line of what.lines)
+            root.append(makePart("div", line));
+        if (what.small)
+            root.append(makePart("small", what.small));
+    }
+}
+
+/* What is selected, else time by state: of the selected range, else of what is in view. */
+class TimelineSide {
+    constructor(pane, root, find) {
+        this.pane = pane;
+        this.model = pane.model;
+        this.root = root;
+        this.find = find; /* looks a function up in the flame graph */
+    }
+    fill() {
+        const {selected} = this.pane;
+        this.root.replaceChildren();
+        if (selected && (selected.span !== undefined || selected.tick !== undefined))
+            this.fillSelected(selected);
+        else
+            this.fillStates();
+    }
+    fillSelected(hit) {
+        const what = this.pane.words.describe(hit), {spans} = this.model, i = hit.span;
+        const head = makePart("h3", what.title);
+        if (what.state)
+            head.prepend(makeStateSwatch(what.state.id));
+        this.root.append(head, makePart("p", this.model.laneName(hit.lane), "side-lane"));
+        for (const line of what.lines)
+            this.root.append(makePart("p", line));
+        this.root.append(this.actions(hit));
+        if (i === undefined) {
+            this.addStack("stack", hit.lane.ticks.stack[hit.tick]);
+            return;
+        }
+        const running = what.state?.id === "running";
+        this.addStack(running ? "sampled stack" : "stack", running ? this.pane.words.sampleIn(i, hit.t) : spans.stack[i]);
+        this.addStack("who woke it: " + this.pane.words.waker(i), spans.wakerStack[i]);
+    }
+    actions({span}) {
+        const group = makePart("div", "", "side-actions"), {spans} = this.model, {pane} = this;
+        if (span === undefined)
+            return group;
+        if (spans.end[span] > spans.start[span]) {
+            group.append(makeButton("zoom", "show this span alone (Enter)", () => pane.zoomToSpan(span)));
+            if (pane.canSelect)
+                group.append(makeButton("select time", "filter the flame graph by it",
+                                        () => pane.selectRange(spans.start[span], spans.end[span])));
+        }
+        if (spans.waker[span] && this.model.tasks[spans.waker[span] - 1].lane >= 0)
+            group.append(makeButton("waker", "what the waker did then (k)", () => pane.goToWaker(span)));
+        return group;
+    }
+    addStack(title, node) {
+        const frames = this.model.stack(node);
+        if (!frames.length)
+            return;
+        const list = document.createElement("ol");
+        for (const f of frames) {
+            const item = document.createElement("li"), button = makeButton(this.model.label(f), this.where(f),
+                                                                           () => this.find(this.model.frames.func[f]));
+            button.prepend(makeSwatch(this.model.kinds[this.model.frames.kind[f]].id));
+            item.append(button);
+            list.append(item);
+        }
+        this.root.append(makePart("h4", title), list);
+    }
+    where(f) {
+        const {file, line, module} = this.model.frames;
+        return [file[f] + (file[f] && line[f] ? ":" + line[f] : ""), module[f]].filter(Boolean).join("\n");
+    }
+    fillStates() {
+        const range = this.pane.shownRange() ?? this.pane.view, {states} = this.model.info;
+        const sums = this.pane.sumStates(range.from, range.to), all = sums.reduce((a, b) => a + b, 0);
+        this.root.append(makePart("h3", this.pane.shownRange() ? "Selected time" : "Time in view"),
+                         makePart("p", `${formatDuration(range.to - range.from)} of ${this.pane.countThreads()}`));
+        if (!this.model.info.switches) {
+            this.root.append(makePart("p", "Switches were not recorded: there are samples alone, and between them nothing is " +
+                                           "known. Record with the offcpu collector to see what threads wait for."));
+            return;
+        }
+        const table = document.createElement("table"), order = [...sums.keys()].filter(s => sums[s] > 0);
+        order.sort((a, b) => sums[b] - sums[a]);
+        for (const s of order) {
+            const row = table.insertRow();
+            row.insertCell().append(makeStateSwatch(states[s].id), states[s].label);
+            row.insertCell().textContent = formatDuration(sums[s]);
+            row.insertCell().textContent = formatShare(sums[s], all);
+        }
+        this.root.append(table, makePart("p", "Click a span for its stack. Waits too short to be listed look like running.",
+                                         "side-hint"));
+    }
+}
