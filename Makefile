@@ -169,9 +169,9 @@ unit: $(UNIT)
 	@$(RUN_ENV) tests/run unit
 lint: all
 	@$(RUN_ENV) tests/run lint
-cli: all
+cli: all unit-programs
 	@$(RUN_ENV) tests/run cli
-browser: all
+browser: all unit-programs
 	@$(RUN_ENV) tests/run browser
 
 bench: deps
