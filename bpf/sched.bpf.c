@@ -16,7 +16,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 enum {
     OFF_BURST_NS = 5000000,         /* walking time that a CPU can save up */
     OFF_SMALL_SHARE = 20,           /* one part in that many of the budget is for what is worth less */
-    OFF_SHORT_RUN = 8,             /* that many short spans one after the other: the next one will be, too */
+    OFF_SHORT_RUN = 8,              /* that many short spans one after the other: the next one will be, too */
     OFF_SUMS_EVERY_NS = 1000000000, /* at most that long are sums kept here */
     OFF_WAKE_BYTES = 1 << 20,       /* the reader is woken when that much of the ring is filled */
 };

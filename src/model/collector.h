@@ -24,20 +24,22 @@ enum { TIER_A = 1, TIER_B = 2, TIER_C = 4 };
 
 /* What the recorder gives every collector; outlives them. */
 struct record_ctx {
-    struct store *store;         /* collectors add frames, stacks, tasks and push events; the recorder flushes */
-    struct meta *meta;           /* for languages, notes */
-    VEC(pid_t) targets;          /* the gated child, or -p's; as seen from wprof's pid namespace; whole tree followed */
-    int whole_machine;           /* -a: targets is empty */
-    int launched;                /* targets[0] is our own gated child */
-    const char *event;           /* -e, NULL: cycles where there is a PMU, else cpu-clock */
-    uint64_t frequency;          /* Hz */
-    unsigned tier;               /* the one in use: TIER_A, TIER_B or TIER_C; 0: not chosen, collectors see */
-    uint64_t start_mono;         /* set when the gate opens */
-    uint64_t (*now)(void);       /* CLOCK_MONOTONIC ns */
-    uint64_t min_block;          /* ns: shorter waits are summed, not listed */
-    struct rings *rings;         /* the same of tier B (collect/rings.h), */
-    struct looks *looks;         /* and of tier C (collect/looks.h) */
-    struct trace *trace;         /* what tier A's collectors share (collect/trace.h); NULL as long as none has asked */
+    struct store *store; /* collectors add frames, stacks, tasks and push events; the recorder flushes */
+    struct meta *meta;   /* for languages, notes */
+    VEC(pid_t)
+    targets;           /* the gated child, or -p's; as seen from wprof's pid namespace; whole tree followed */
+    int whole_machine; /* -a: targets is empty */
+    int launched;      /* targets[0] is our own gated child */
+    const char *event; /* -e, NULL: cycles where there is a PMU, else cpu-clock */
+    uint64_t frequency;    /* Hz */
+    unsigned tier;         /* the one in use: TIER_A, TIER_B or TIER_C; 0: not chosen, collectors see */
+    uint64_t start_mono;   /* set when the gate opens */
+    uint64_t (*now)(void); /* CLOCK_MONOTONIC ns */
+    uint64_t min_block;    /* ns: shorter waits are summed, not listed */
+    struct rings *rings;   /* the same of tier B (collect/rings.h), */
+    struct looks *looks;   /* and of tier C (collect/looks.h) */
+    struct trace
+        *trace; /* what tier A's collectors share (collect/trace.h); NULL as long as none has asked */
 };
 
 struct collector; /* the collector's own state */
@@ -48,15 +50,16 @@ struct collector_ops {
     int on_by_default;
     unsigned tiers; /* in which it works; 0: in all. Several of one name are one collector, by tier */
 
-    /* Makes everything ready (BPF loaded, events open, nothing counting). NULL with `e`: left out, and said. */
+    /* Makes everything ready (BPF loaded, events open, nothing counting). NULL with `e`: left out, and said.
+     */
     struct collector *(*open)(struct record_ctx *ctx, struct err *e);
-    int (*start)(struct collector *c, struct err *e);      /* before the gate opens */
-    int (*fd)(struct collector *c);                        /* readable when poll() has work; -1: none, poll by time */
-    int (*poll)(struct collector *c, struct err *e);       /* drains into the store; never blocks */
-    int (*stop)(struct collector *c, struct err *e);       /* no more events; drains the rest; sets its counters */
-    void (*counters)(struct collector *c);                 /* sets its counters in the store, also while running */
-    const char *(*detail)(struct collector *c);            /* one phrase for meta.json and the summary */
-    int (*alive)(struct collector *c);                     /* targets still alive (-p); NULL: does not know */
+    int (*start)(struct collector *c, struct err *e); /* before the gate opens */
+    int (*fd)(struct collector *c); /* readable when poll() has work; -1: none, poll by time */
+    int (*poll)(struct collector *c, struct err *e); /* drains into the store; never blocks */
+    int (*stop)(struct collector *c, struct err *e); /* no more events; drains the rest; sets its counters */
+    void (*counters)(struct collector *c);           /* sets its counters in the store, also while running */
+    const char *(*detail)(struct collector *c);      /* one phrase for meta.json and the summary */
+    int (*alive)(struct collector *c);               /* targets still alive (-p); NULL: does not know */
     void (*free)(struct collector *c);
 };
 

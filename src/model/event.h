@@ -9,7 +9,8 @@
 enum event_kind {
     EVENT_NONE,
     EVENT_SAMPLE, /* on CPU: value = samples: 1 as taken, more where one stands for several (sums, imports) */
-    EVENT_OFFCPU, /* blocked: dur; attr: of struct waits; value = spans: 1, more where short ones are summed */
+    EVENT_OFFCPU, /* blocked: dur; attr: of struct waits; value = spans: 1, more where short ones are summed
+                   */
     EVENT_RUNQ,   /* runnable, not running: dur; value as above */
     EVENT_GIL,
     EVENT_GPU,
@@ -28,9 +29,10 @@ enum {
     EVENT_FRAMEPTR = 64,      /* a frame was found by frame pointer */
     EVENT_USER = 128,         /* the CPU was in user mode */
     EVENT_OPEN = 256,         /* a span that was not over when the recording ended */
-    EVENT_SHORT = 512,        /* the sum of a thread's spans that were too short to list, of one reason, from ts on */
-    EVENT_PREEMPTED = 1024,   /* EVENT_RUNQ: the CPU was taken from it, or given away; else it had been woken */
-    EVENT_YIELD = 2048,       /* with EVENT_PREEMPTED: given away, by sched_yield(2) */
+    EVENT_SHORT =
+        512, /* the sum of a thread's spans that were too short to list, of one reason, from ts on */
+    EVENT_PREEMPTED = 1024, /* EVENT_RUNQ: the CPU was taken from it, or given away; else it had been woken */
+    EVENT_YIELD = 2048,     /* with EVENT_PREEMPTED: given away, by sched_yield(2) */
 };
 
 struct event {

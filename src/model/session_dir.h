@@ -22,8 +22,8 @@ int session_log_locked(int fd);
 size_t session_dir_list(int dirfd, struct buf *names);
 
 /*
- * Removes what wprof made in a session's directory, following no symlink: its own files, those that meta.json lists
- * and reports/. -1 with `e`, and nothing is removed, where there is anything else.
+ * Removes what wprof made in a session's directory, following no symlink: its own files, those that meta.json
+ * lists and reports/. -1 with `e`, and nothing is removed, where there is anything else.
  */
 int session_dir_clear(int dirfd, struct err *e);
 

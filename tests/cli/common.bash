@@ -45,7 +45,9 @@ folded() {
 
 # share DIR REGEX [WITHIN]: of the samples whose stack matches WITHIN (all), the share whose stack matches REGEX.
 share() {
-    folded "$1" | awk -v re="$2" -v within="${3:-.}" '
+    # by the environment: some awks take backslashes away from what -v gives
+    folded "$1" | RE=$2 WITHIN=${3:-.} awk '
+        BEGIN { re = ENVIRON["RE"]; within = ENVIRON["WITHIN"] }
         { n = $NF; sub(/ [0-9]+$/, "") }
         $0 ~ within { all += n; if ($0 ~ re) hit += n }
         END { if (all) printf "%.4f\n", hit / all; else print "0" }'
@@ -53,7 +55,7 @@ share() {
 
 # samples DIR [REGEX]: how many samples' stacks match.
 samples() {
-    folded "$1" | awk -v re="${2:-.}" '{ n = $NF; sub(/ [0-9]+$/, "") } $0 ~ re { s += n } END { print s + 0 }'
+    folded "$1" | RE=${2:-.} awk 'BEGIN { re = ENVIRON["RE"] } { n = $NF; sub(/ [0-9]+$/, "") } $0 ~ re { s += n } END { print s + 0 }'
 }
 
 # quality DIR FIELD: a field of `show --json`.

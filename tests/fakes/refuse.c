@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refuse CALL[,CALL]... CMD...: runs CMD where these system calls give EPERM, as a container's seccomp filter has
- * it: bpf, perf_event_open, process_vm_readv.
+ * refuse CALL[,CALL]... CMD...: runs CMD where these system calls give EPERM, as a container's seccomp filter
+ * has it: bpf, perf_event_open, process_vm_readv.
  */
 #include <errno.h>
 #include <linux/audit.h>

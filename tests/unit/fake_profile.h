@@ -53,8 +53,8 @@ static inline uint32_t fake_frame(struct fake *f, const char *name, size_t n)
         return (uint32_t)*known - 1;
     frame.kind = (uint8_t)((const char *)memchr(letters, name[0], sizeof(letters)) - letters);
     frame.func = strtab_addn(&f->p.strings, name + 2, n - 2);
-    frame.module =
-        strtab_add(&f->p.strings, memmem(name, n, "_PyEval", 7) ? "/usr/bin/python3.11" : modules[frame.kind]);
+    frame.module = strtab_add(&f->p.strings,
+                              memmem(name, n, "_PyEval", 7) ? "/usr/bin/python3.11" : modules[frame.kind]);
     if (frame.kind == FRAME_PYTHON) {
         frame.file = strtab_add(&f->p.strings, "/srv/app/train.py");
         frame.line = 12;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fork_churn COUNT MS [exec]: COUNT processes, one after another, that each burn MS of CPU in churn_work(): children
- * by fork alone, or with `exec` each a new run of this program.
+ * fork_churn COUNT MS [exec]: COUNT processes, one after another, that each burn MS of CPU in churn_work():
+ * children by fork alone, or with `exec` each a new run of this program.
  */
 #include "burn.h"
 

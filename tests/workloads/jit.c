@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jit MS [MAPDIR]: code made at run time. jit_loop (with a frame pointer, as JIT compilers emit it) calls back into
- * burn_from_jit(). Its name goes to MAPDIR/perf-PID.map (default /tmp), PID as getpid() says: that of the innermost
- * pid namespace.
+ * jit MS [MAPDIR]: code made at run time. jit_loop (with a frame pointer, as JIT compilers emit it) calls
+ * back into burn_from_jit(). Its name goes to MAPDIR/perf-PID.map (default /tmp), PID as getpid() says: that
+ * of the innermost pid namespace.
  */
 #include "burn.h"
 

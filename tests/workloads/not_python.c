@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *python_words[] = {"python3.11", "libpython3.11.so.1.0", "3.11.2 (main, ...)", "_PyRuntime", "xdebugpy",
-                              "PyEval_EvalFrameDefault", "Py_BytesMain"};
-/* The cookie of CPython 3.13's _Py_DebugOffsets followed by a version, under a name much like the real one. */
+const char *python_words[] = {"python3.11", "libpython3.11.so.1.0",    "3.11.2 (main, ...)", "_PyRuntime",
+                              "xdebugpy",   "PyEval_EvalFrameDefault", "Py_BytesMain"};
+/* The cookie of CPython 3.13's _Py_DebugOffsets followed by a version, under a name much like the real one.
+ */
 struct {
     char cookie[8];
     uint64_t version, offsets[64];

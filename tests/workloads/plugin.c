@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library for gone_library and for Python's ctypes: plugin_burn(ms), plugin_thread(ms), plugin_call(f, n). */
+/* A library for gone_library and for Python's ctypes: plugin_burn(ms), plugin_thread(ms), plugin_call(f, n).
+ */
 #include "burn.h"
 
 #include <pthread.h>

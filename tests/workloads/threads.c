@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads COUNT MS [leave]: COUNT threads that each burn MS of CPU in work(). With `leave` the main thread ends first
- * (pthread_exit), the process lives on in its threads.
+ * threads COUNT MS [leave]: COUNT threads that each burn MS of CPU in work(). With `leave` the main thread
+ * ends first (pthread_exit), the process lives on in its threads.
  */
 #include "burn.h"
 
