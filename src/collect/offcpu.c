@@ -39,6 +39,11 @@ static const char *const marker_texts[MARKERS] = {
     [MARKER_IRQ] = "[irq]",
 };
 
+/* Time off the CPU of one kind, and how much of it has no stack though it was long enough for one. */
+struct total {
+    uint64_t ns, nostack_ns;
+};
+
 struct collector {
     struct record_ctx *ctx;
     struct trace *trace;
@@ -46,10 +51,11 @@ struct collector {
     struct wait_kernel kernel;
     struct wait_namer namer;
     struct buf scratch;
-    uint32_t markers[MARKERS];  /* stacks of one frame; 0: not needed so far */
+    uint32_t markers[MARKERS]; /* stacks of one frame; 0: not needed so far */
+    struct total waits, delays;
     uint64_t over_budget, lost; /* spans without a stack */
     int running;
-    char detail[200];
+    char detail[300];
 };
 
 static uint32_t marker(struct collector *c, enum marker m)
@@ -149,6 +155,13 @@ static uint32_t span_stack(struct collector *c, const struct wire_span *s, struc
 
 /* ---- spans ---- */
 
+static void total(struct total *t, uint64_t ns, const struct wire_span *s)
+{
+    t->ns += ns;
+    if (s && (s->stack == WIRE_STACK_BUDGET || s->stack == WIRE_STACK_ROOM))
+        t->nostack_ns += ns;
+}
+
 static uint32_t span_wait(struct collector *c, const struct wire_span *s, const struct process *p,
                           const struct offcpu_pending *pending)
 {
@@ -180,6 +193,7 @@ static void on_span(void *arg, const void *record, size_t n)
     ev.stack = span_stack(c, s, p, pending, &ev.flags);
     ev.cpu = s->cpu;
     if (s->blocked) {
+        total(&c->waits, s->blocked, s);
         ev.kind = EVENT_OFFCPU;
         ev.ts = s->head.ts;
         ev.dur = s->blocked;
@@ -190,6 +204,7 @@ static void on_span(void *arg, const void *record, size_t n)
             c->ctx->store->events.a[c->ctx->store->events.n - 1].flags |= EVENT_OPEN;
     }
     if (s->runnable) {
+        total(&c->delays, s->runnable, s);
         ev.kind = EVENT_RUNQ;
         ev.ts = s->flags & WIRE_SPAN_PREEMPTED ? s->head.ts : s->queued;
         ev.dur = s->runnable;
@@ -215,6 +230,7 @@ static void on_short(void *arg, const void *record, size_t n)
 
         if (!s->n[i])
             continue;
+        total(runnable ? &c->delays : &c->waits, s->ns[i], NULL);
         if (!task)
             task = who_task(&c->trace->who, &s->task, s->head.ts);
         *vec_push(&c->ctx->store->events) =
@@ -239,6 +255,26 @@ static void handle(struct collector *c, int on)
     trace_handle(c->trace, WIRE_WAKER, on ? on_waker : NULL, c);
     trace_handle(c->trace, WIRE_SPAN, on ? on_span : NULL, c);
     trace_handle(c->trace, WIRE_SHORT, on ? on_short : NULL, c);
+}
+
+static double share(const struct total *t)
+{
+    return t->ns ? (double)t->nostack_ns / (double)t->ns : 0;
+}
+
+static void describe(struct collector *c)
+{
+    char least[32], waits[32], delays[32];
+    int n = snprintf(c->detail, sizeof(c->detail), "spans from %s on, shorter ones summed",
+                     units_duration(least, sizeof(least), c->ctx->min_block));
+
+    if (!c->waits.nostack_ns && !c->delays.nostack_ns)
+        return;
+    snprintf(
+        c->detail + n, sizeof(c->detail) - (size_t)n,
+        "; without a stack, for want of time to walk it: %s of the time waited, %s of that on run queues",
+        units_share(waits, sizeof(waits), share(&c->waits)),
+        units_share(delays, sizeof(delays), share(&c->delays)));
 }
 
 static int offcpu_poll(struct collector *c, struct err *e)
@@ -266,7 +302,6 @@ static void offcpu_free(struct collector *c)
 static struct collector *offcpu_open(struct record_ctx *ctx, struct err *e)
 {
     struct collector *c = mem_calloc(1, sizeof(*c));
-    char least[32];
 
     c->ctx = ctx;
     c->trace = trace_get(ctx, e);
@@ -277,8 +312,7 @@ static struct collector *offcpu_open(struct record_ctx *ctx, struct err *e)
     wait_kernel_init(&c->kernel);
     wait_namer_init(&c->namer, ctx->store, c->trace->track);
     handle(c, 1);
-    snprintf(c->detail, sizeof(c->detail), "spans from %s on, shorter ones summed",
-             units_duration(least, sizeof(least), ctx->min_block));
+    describe(c);
     return c;
 }
 
@@ -349,6 +383,7 @@ static int offcpu_fd(struct collector *c)
 
 static const char *offcpu_detail(struct collector *c)
 {
+    describe(c);
     return c->detail;
 }
 

@@ -25,6 +25,15 @@ struct meta;
  * - own.tables_ns: building unwind tables, not in own.cpu_ns
  * - own.seal_ns: from the command's end to the sealed session
  * - own.rss_max: the recorder's largest resident memory, bytes
+ * Of the offcpu collector, on top of them:
+ *   offcpu.switches    of the targets' threads, away from a CPU
+ *   offcpu.spans       listed                         offcpu.short       summed: too short
+ *   offcpu.over_budget listed ones without a stack, for want of time to walk it
+ *   offcpu.nostack     the same, since the stack was lost on its way
+ *   offcpu.lost        summed though long enough, since the ring was full
+ *   offcpu.lost_ns     time that is in no sum         offcpu.unfollowed  threads not seen at all
+ *   offcpu.not_walked  switches and wakings not walked (most are short), offcpu.walks and walk_ns: those that
+ * were offcpu.bpf_ns      its part of cpu.bpf_ns         offcpu.bpf_runs    the same
  */
 struct quality {
     uint64_t expected, taken, lost;
