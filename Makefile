@@ -3,7 +3,7 @@
 #   O=DIR      build there and not in build/ (build-san/ with SAN=1)
 #   SAN=1      AddressSanitizer and UndefinedBehaviorSanitizer
 #   NO_PFM=1   leave libpfm4 out, even where it is installed; NO_LZMA=1 the same for liblzma
-#   NO_BPF=1   without recording in the kernel: for reading sessions, needs no clang, bpftool, libbpf
+#   NO_BPF=1   without recording in the kernel (tier A): needs no clang, bpftool, libbpf
 #   V=1        show the commands
 #   TORCH=no   demo and check do without PyTorch
 

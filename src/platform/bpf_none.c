@@ -8,8 +8,7 @@ const int bpfside_present = 0;
 
 struct bpfside *bpfside_new(const struct bpfside_settings *how, struct err *e)
 {
-    err_set(e, "this wprof is built without BPF (make NO_BPF=): it reads sessions but records nothing in the "
-               "kernel");
+    err_set(e, "this wprof is built without BPF");
     return NULL;
 }
 

@@ -21,7 +21,7 @@ make_small() {
     done
     run -0 "$SMALL/wprof" events clock
     [[ $output == *cpu-clock* ]]
-    run -125 "$SMALL/wprof" record -o "$BATS_TEST_TMPDIR/s" -- true
+    run -125 "$SMALL/wprof" record --tier A -o "$BATS_TEST_TMPDIR/s" -- true
     [[ $output == *"built without BPF"* ]]
     if command -v ldd >/dev/null; then
         ! ldd "$SMALL/wprof" | grep -E 'libpfm|libbpf'
