@@ -222,8 +222,12 @@ static int json_tree(const struct show *x, struct json_writer *w, struct err *e)
 
 static void json_table(struct table *t, const char *key, struct json_writer *w)
 {
+    char *left_out = mem_printf("%s_left_out", key);
+
     text_table_json(t, key, w);
+    json_u64(w, left_out, t->left_out); /* by --top */
     table_release(t);
+    free(left_out);
 }
 
 static void json_tops(const struct show *x, struct json_writer *w)

@@ -2,8 +2,10 @@
 #include "base/log.h"
 
 #include "base/buf.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
 
 static enum log_level max_level = LOG_INFO;
@@ -18,6 +20,25 @@ enum log_level log_get_level(void)
     return max_level;
 }
 
+/* Names of files, functions and commands are foreign: what would act on a terminal becomes '?'. */
+static void disarm(struct buf *b)
+{
+    size_t to = 0;
+
+    for (size_t at = 0; at < b->len;) {
+        size_t n = utf8_len(b->data + at, b->len - at);
+
+        if (n && (b->data[at] == '\n' || b->data[at] == '\t' || !utf8_acts(b->data + at, n))) {
+            memmove(b->data + to, b->data + at, n);
+            to += n;
+        } else {
+            b->data[to++] = '?';
+        }
+        at += n ? n : 1;
+    }
+    b->len = to;
+}
+
 /* One write() a line, so that lines of the target and ours do not mix. */
 static void put(enum log_level level, const char *prefix, const char *fmt, va_list ap)
 {
@@ -27,6 +48,7 @@ static void put(enum log_level level, const char *prefix, const char *fmt, va_li
         return;
     buf_addstr(&b, prefix);
     buf_vaddf(&b, fmt, ap);
+    disarm(&b);
     buf_addch(&b, '\n');
     for (size_t done = 0; done < b.len;) {
         ssize_t n = write(STDERR_FILENO, b.data + done, b.len - done);

@@ -76,6 +76,8 @@ int units_parse_uint(const char *s, uint64_t *v, struct err *e)
 
     errno = 0;
     *v = *s >= '0' && *s <= '9' ? strtoull(s, &end, 10) : (end = (char *)s, 0);
+    if (end != s && !*end && errno == ERANGE)
+        return err_set(e, "%s is too large a number", s);
     if (end == s || *end || errno)
         return err_set(e, "'%s' is not a whole number", s);
     return 0;

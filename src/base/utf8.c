@@ -61,3 +61,21 @@ size_t utf8_put(char out[4], uint32_t c)
     out[3] = (char)(0x80 | (c & 0x3f));
     return 4;
 }
+
+int utf8_acts(const char *p, size_t len)
+{
+    const unsigned char *s = (const unsigned char *)p;
+    uint32_t c;
+
+    if (len == 1)
+        return s[0] < 0x20 || s[0] == 0x7f;
+    if (len == 2) {
+        c = (uint32_t)(s[0] & 0x1f) << 6 | (s[1] & 0x3f);
+        return c < 0xa0 || c == 0xad || c == 0x61c; /* C1, soft hyphen, Arabic letter mark */
+    }
+    if (len != 3)
+        return 0;
+    c = (uint32_t)(s[0] & 0xf) << 12 | (uint32_t)(s[1] & 0x3f) << 6 | (s[2] & 0x3f);
+    return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
+           c == 0xfeff;
+}

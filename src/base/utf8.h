@@ -12,4 +12,9 @@ size_t utf8_len(const void *p, size_t n);
 /* Writes c (a scalar value) to out and returns how many bytes that took. */
 size_t utf8_put(char out[4], uint32_t c);
 
+/* Whether the character at p (of `len` bytes, from utf8_len) acts on a terminal instead of being shown:
+ * control bytes, C1 controls, line separators, what has no width, what turns the direction of writing
+ * (Unicode's Bidi_Control). */
+int utf8_acts(const char *p, size_t len);
+
 #endif

@@ -5,13 +5,12 @@
 
 #include <string.h>
 
-/* One character of s, or '?' for what must not reach a terminal: control bytes, C1 controls, broken UTF-8. */
+/* One character of s, or '?' for what must not reach a terminal. */
 static size_t next_char(const char *s, size_t n, const char **shown, size_t *shown_n)
 {
     size_t len = utf8_len(s, n);
-    unsigned char c = (unsigned char)*s;
 
-    if (!len || c < 0x20 || c == 0x7f || (len == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0)) {
+    if (!len || utf8_acts(s, len)) {
         *shown = "?";
         *shown_n = 1;
         return len ? len : 1;

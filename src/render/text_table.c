@@ -6,7 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MIN = 20 };
+enum {
+    NAME_MIN = 20,
+    PIPED_MAX = 60, /* columns that a text is padded to where nothing is cut; longer ones push their line to
+                       the right */
+};
 
 static void cell_text(const struct table_column *c, const union table_cell *v, struct buf *out)
 {
@@ -79,19 +83,23 @@ static void fit(const struct table *t, size_t *width, size_t screen)
         if (t->columns[c].type == TABLE_TEXT && width[c] > width[widest])
             widest = c;
     }
+    for (size_t c = 0; !screen && c < t->ncolumns; c++)
+        if (t->columns[c].type == TABLE_TEXT && width[c] > PIPED_MAX)
+            width[c] = PIPED_MAX;
     if (!screen || sum <= screen || t->columns[widest].type != TABLE_TEXT)
         return;
     excess = sum - screen;
     width[widest] = width[widest] > excess + NAME_MIN ? width[widest] - excess : NAME_MIN;
 }
 
-static void put_cell(const char *s, size_t width, int left, int last, struct buf *out)
+static void put_cell(const char *s, size_t width, int cut, int left, int last, struct buf *out)
 {
     struct buf b = {0};
     size_t n;
 
-    text_clean(s, width, &b);
+    text_clean(s, cut ? width : 0, &b);
     n = shown_width(buf_str(&b));
+    width = n > width ? n : width;
     if (!left)
         pad(out, width - n);
     buf_add(out, buf_str(&b), b.len);
@@ -100,7 +108,8 @@ static void put_cell(const char *s, size_t width, int left, int last, struct buf
     buf_release(&b);
 }
 
-static void put_line(const struct table *t, const size_t *width, const union table_cell *row, struct buf *out)
+static void put_line(const struct table *t, const size_t *width, int cut, const union table_cell *row,
+                     struct buf *out)
 {
     size_t last = 0;
 
@@ -117,7 +126,7 @@ static void put_line(const struct table *t, const size_t *width, const union tab
         else
             buf_addstr(&b, t->columns[c].title);
         buf_addstr(out, "  ");
-        put_cell(buf_str(&b), width[c], t->columns[c].type == TABLE_TEXT, c == last, out);
+        put_cell(buf_str(&b), width[c], cut, t->columns[c].type == TABLE_TEXT, c == last, out);
         buf_release(&b);
     }
     while (out->len && out->data[out->len - 1] == ' ')
@@ -138,11 +147,11 @@ void text_table(const struct table *t, const char *heading, const struct text_st
     } else {
         if (style->color)
             buf_addstr(out, "\033[2m");
-        put_line(t, width, NULL, out);
+        put_line(t, width, style->width > 0, NULL, out);
         if (style->color)
             buf_addstr(out, "\033[0m");
         for (size_t i = 0; i < table_rows(t); i++)
-            put_line(t, width, &t->cells.a[i * t->ncolumns], out);
+            put_line(t, width, style->width > 0, &t->cells.a[i * t->ncolumns], out);
     }
     if (t->left_out)
         buf_addf(out, "  ... %s more (--top 0 shows all)\n", units_count(count, sizeof(count), t->left_out));

@@ -139,3 +139,25 @@ print(eval(sys.argv[1]))' "$FIELD"
     run -3 --separate-stderr timeout 10 "$WPROF" show two
     [[ $stderr == *"two/meta.json has 21474836480 bytes"* ]]
 }
+
+@test "show: what turns the direction of writing or has no width is not shown as it is" {
+    printf 'evil\xe2\x80\xaetxt\xe2\x80\x8b\xef\xbb\xbf 1\n' | "$WPROF" import -o bidi - 2>/dev/null
+    run -0 "$WPROF" show bidi
+    [[ $output == *"evil?txt??"* ]]
+    run -3 --separate-stderr "$WPROF" show $'no\033[31m\xe2\x80\xaesuch'
+    [[ $stderr == *"no?[31m?such"* ]]
+}
+
+@test "show: in a pipe a long name does not push the columns of the others" {
+    long=$(printf 'x%.0s' $(seq 300))
+    printf 'short 2\n%s 1\n' "$long" | "$WPROF" import -o wide - 2>/dev/null
+    "$WPROF" show --by function wide >out
+    grep -q "$long" out
+    [ "$(grep -w short out | wc -c)" -lt 120 ]
+}
+
+@test "show: JSON says how many rows were left out" {
+    printf 'a 3\nb 2\nc 1\n' | "$WPROF" import -o three - 2>/dev/null
+    FIELD='len(d["functions"]), d["functions_left_out"], d["processes_left_out"]' run field -n 1 three
+    [ "$output" = "(1, 2, 0)" ]
+}
