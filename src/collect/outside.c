@@ -429,7 +429,10 @@ int outside_follow(struct outside *o, struct err *e)
         outside_walked(o, outside_thread(o, (uint32_t)pid, (uint32_t)pid, now), now, &id);
     }
     if (!o->processes.n)
-        return err_set(e, "process %d: no such process", (int)ctx->targets.a[0]);
+        return err_set(
+            e,
+            "process %d has ended, or what it maps may not be read (another user's: sudo, or CAP_SYS_PTRACE)",
+            (int)ctx->targets.a[0]);
     outside_scan(o);
     return 0;
 }

@@ -76,6 +76,7 @@ struct session_create {
 struct session_writer *session_create(const struct session_create *how, struct store *s, const struct meta *m,
                                       struct err *e);
 int session_dirfd(const struct session_writer *w);
+int session_is_gone(const struct session_writer *w); /* somebody removed the directory */
 const char *session_path(const struct session_writer *w);
 
 /* Writes what is new in the store: strings, modules, frames, stacks, changed tasks, names, counters, then the

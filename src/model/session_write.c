@@ -80,12 +80,18 @@ static int owned(const struct session_writer *w, int fd, const char *what, struc
 
 static int dir_make(struct session_writer *w, int force, struct err *e)
 {
-    int made = !mkdir(w->path, 0700);
+    int made = *w->path && !mkdir(w->path, 0700);
+    struct stat st;
 
+    if (!*w->path)
+        return err_set(e, "the session's directory has an empty name (-o DIR)");
     if (!made && errno != EEXIST)
         return err_sys(e, errno, "mkdir %s", w->path);
     w->dirfd = open(w->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     w->made = made;
+    if (w->dirfd < 0 && !lstat(w->path, &st) && S_ISLNK(st.st_mode))
+        return err_set(e, "%s is a symlink: a session is not written through one (name the directory itself)",
+                       w->path);
     if (w->dirfd < 0)
         return err_sys(e, errno == ELOOP ? ENOTDIR : errno, "%s", w->path);
     if (!made && dir_take_over(w->dirfd, w->path, force, e))
@@ -202,6 +208,13 @@ void session_discard(struct session_writer *w)
 int session_dirfd(const struct session_writer *w)
 {
     return w->dirfd;
+}
+
+int session_is_gone(const struct session_writer *w)
+{
+    struct stat st;
+
+    return !fstat(w->dirfd, &st) && !st.st_nlink;
 }
 
 const char *session_path(const struct session_writer *w)

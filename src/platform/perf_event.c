@@ -133,6 +133,11 @@ static int cannot_open(struct err *e, int errnum, const char *event, uint32_t cp
 {
     char what[256];
 
+    if (errnum == ENOENT || errnum == EOPNOTSUPP || errnum == ENODEV)
+        return err_set(e,
+                       "the event %s cannot be counted here: there is no PMU for it (-e cpu-clock samples by "
+                       "time; wprof events lists what there is)",
+                       event);
     if (errnum != EPERM && errnum != EACCES && errnum != ENOSYS)
         return err_sys(e, errnum, "open the event %s on CPU %u", event, cpu);
     snprintf(what, sizeof(what), "open the event %s", event);

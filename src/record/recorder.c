@@ -407,6 +407,10 @@ static int seal(struct recorder *r, uint64_t since)
     about_languages(&r->meta, &r->store);
     live_clear(&r->live);
     rc = sink_seal(&r->sink, &r->meta, derive, &sealing, &e);
+    if (session_is_gone(r->sink.w)) {
+        log_error("%s was removed while it was recorded: nothing is left of it", session_path(r->sink.w));
+        return -1;
+    }
     if (rc)
         log_error("the session could not be sealed: %s (%s opens as it was last written)", e.msg,
                   session_path(r->sink.w));

@@ -383,3 +383,25 @@ print(d["state"], d["end_reason"], d["quality"]["taken"] > 20)' || true
     grep -q "disk full" out
     grep -q "<module>" out
 }
+
+@test "what -o and -F may not be, an event without a PMU" {
+    need_tier_a
+    fails 125 "$WPROF" record -F 99999999999999999999 -- touch ran
+    says '99999999999999999999 is too large a number'
+    fails 125 "$WPROF" record -o '' -- touch ran
+    says 'has an empty name'
+    mkdir real && ln -s real link
+    fails 125 "$WPROF" record -o link -- touch ran
+    says 'link is a symlink'
+    [ ! -e ran ]
+    if "$WPROF" events cycles 2>/dev/null | grep -q cycles; then return; fi
+    "$WPROF" record -e cycles -o s -- true 2>err || true
+    grep -q -- "-e cpu-clock" err
+}
+
+@test "a session's directory that is removed meanwhile is said, and nothing to type next" {
+    need_tier_a
+    fails 3 "$WPROF" record -o gone -- sh -c 'rm -rf gone; exit 3'
+    says 'gone was removed while it was recorded'
+    if says 'wprof show gone'; then false; fi
+}
