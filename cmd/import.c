@@ -81,8 +81,9 @@ static void add_notes(struct meta *m, const struct import_opts *o, const char *p
                       const struct import_stats *st)
 {
     *vec_push(&m->notes) =
-        mem_printf("imported from %s (%s): %llu stacks, %llu samples", strcmp(path, "-") ? path : "stdin",
-                   o->from, (unsigned long long)st->stacks, (unsigned long long)st->samples);
+        mem_printf("imported from %s (%s): %llu stack%s, %llu sample%s", strcmp(path, "-") ? path : "stdin",
+                   o->from, (unsigned long long)st->stacks, st->stacks == 1 ? "" : "s",
+                   (unsigned long long)st->samples, st->samples == 1 ? "" : "s");
     if (st->bad)
         *vec_push(&m->notes) =
             mem_printf("%llu line%s of it made no sense and %s left out, the first is line %llu",
@@ -145,8 +146,8 @@ static int import(const struct import_opts *o, const char *path, struct err *e)
         rc = save(o, &s, &m, &where, e);
     }
     if (!rc) {
-        log_info("%s stacks from %s of text", units_count(count, sizeof(count), st.stacks),
-                 units_size(size, sizeof(size), st.bytes));
+        log_info("%s stack%s from %s of text", units_count(count, sizeof(count), st.stacks),
+                 st.stacks == 1 ? "" : "s", units_size(size, sizeof(size), st.bytes));
         printf("%s\n", where);
     }
     free(where);

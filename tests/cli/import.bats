@@ -132,3 +132,12 @@ for i in range(40000): print(";".join("f%d" % random.randrange(10**9) for k in r
     [[ $stderr == *"No space left"* ]]
     [ -z "$left" ]
 }
+
+@test "import: counts that add up to more than 64 bits are refused" {
+    printf 'a 18446744073709551615\nb 18446744073709551615\n' >huge
+    run -3 --separate-stderr "$WPROF" import -o h huge
+    [[ $stderr == *"the counts up to line 2 add up to more than 64 bits can hold"* ]]
+    [ ! -e h ]
+    printf 'a 18446744073709551615\n' | "$WPROF" import -o h -
+    [ "$("$WPROF" export h)" = 'a 18446744073709551615' ]
+}

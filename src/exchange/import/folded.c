@@ -28,6 +28,7 @@ struct folded {
     const char *before; /* its text */
     size_t before_n;
     uint64_t line;
+    uint64_t overflow; /* the line with which the sum went over 64 bits */
     int python;
 };
 
@@ -187,9 +188,12 @@ static void take_line(struct folded *x, const char *s, size_t n)
         bad_line(x, s, (size_t)(space - s));
         return;
     }
+    if (__builtin_add_overflow(x->st->samples, value, &x->st->samples)) {
+        x->overflow = x->line;
+        return;
+    }
     take_stack(x, s, n, value);
     x->st->stacks++;
-    x->st->samples += value;
     x->st->rounded += (uint64_t)rounded;
 }
 
@@ -234,12 +238,14 @@ static int take_all(struct folded *x, int fd, struct err *e)
     while ((more = refill(x, &w, fd, e)) > 0) {
         const char *eol;
 
-        while ((eol = memchr(w.buf + w.from, '\n', w.have - w.from))) {
+        while (!x->overflow && (eol = memchr(w.buf + w.from, '\n', w.have - w.from))) {
             const char *line = w.buf + w.from;
 
             w.from = (size_t)(eol - w.buf) + 1;
             take_line(x, line, (size_t)(eol - line));
         }
+        if (x->overflow)
+            break;
         if (w.have - w.from > LINE_MAX_BYTES) {
             more = err_set(e, "line %llu is longer than 64 MiB: no folded stacks",
                            (unsigned long long)x->line + 1);
@@ -248,6 +254,9 @@ static int take_all(struct folded *x, int fd, struct err *e)
     }
     if (!more && w.from < w.have)
         take_line(x, w.buf + w.from, w.have - w.from);
+    if (x->overflow)
+        more = err_set(e, "the counts up to line %llu add up to more than 64 bits can hold",
+                       (unsigned long long)x->overflow);
     free(w.buf);
     return more;
 }
