@@ -108,7 +108,26 @@ class FlamePane {
     }
     setMatched(matched) {
         this.matched = matched;
+        this.reveal();
         this.repaint();
+    }
+    /* Scrolls to the match nearest to the root where none is in view. */
+    reveal() {
+        const {node, start} = this.layout, {frame} = this.model.tree, room = this.scroller.clientHeight;
+        let first = null;
+        for (let row = 0; this.matched && row + 1 < start.length && start[row + 1] > start[row]; row++) {
+            const y = this.top(row);
+            let index = start[row];
+            while (index < start[row + 1] && !(node[index] >= 0 && this.matched[frame[node[index]]]))
+                index++;
+            if (index === start[row + 1])
+                continue;
+            if (y >= 0 && y + FLAME_ROW <= room)
+                return;
+            first = first === null ? y : first;
+        }
+        if (first !== null)
+            this.scroller.scrollTop += first - room / 2;
     }
     setIcicle(icicle) {
         this.icicle = icicle;
