@@ -16,7 +16,7 @@
 /* How often /proc/PID/maps of one process may be read again: where records were lost, and as a last resort.
  */
 #define RESCAN_STALE_NS 100000000ull
-#define RESCAN_NS       1000000000ull
+#define RESCAN_NS       10000000000ull
 
 enum change_type { CHANGE_MMAP, CHANGE_IMAGE, CHANGE_LOST, CHANGE_FORK, CHANGE_EXEC, CHANGE_EXIT };
 
