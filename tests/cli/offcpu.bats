@@ -161,10 +161,11 @@ for c in json.load(open("s/meta.json"))["collectors"]:
         "$WPROF" record -q -o s -- "$WORKLOADS/wait_one" sleep 10 1000 >/dev/null &
         pid=$!
         sleep 2.5
+        child=$(pgrep -P $pid)
         kill -$signal $pid
         wait $pid || true
+        kill $child 2>/dev/null || true
         holds "$(ns offcpu '^wait_one') > 0.5e9"
-        pkill -f "$WORKLOADS/wait_one sleep 10 1000" || true
     done
 }
 
