@@ -1,69 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "manpage.h"
 #include "product.h"
 
+#include "base/io.h"
 #include "base/log.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/*
- * The page beside the program: in a build folder man/, when installed ../share/man/man1/. NULL where neither
- * is there.
- */
-static char *find_page(const char *name)
+static int unknown(const char *name)
 {
-    char dir[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-    char *slash;
+    const char *near = command_nearest(name);
 
-    if (n < 0)
-        return NULL;
-    dir[n] = '\0';
-    slash = strrchr(dir, '/');
-    if (!slash)
-        return NULL;
-    *slash = '\0';
-    for (size_t i = 0; i < 2; i++) {
-        struct buf path = {0};
-
-        buf_addf(&path, i ? "%s/../share/man/man1/wprof-%s.1" : "%s/man/wprof-%s.1", dir, name);
-        if (!access(path.data, R_OK))
-            return buf_detach(&path);
-        buf_release(&path);
-    }
-    return NULL;
+    return command_usage(&cmd_help, "unknown command '%s'%s%s%s", name, near ? ", did you mean '" : "",
+                         near ? near : "", near ? "'?" : "");
 }
 
-/* On a terminal man(1) shows the page; elsewhere, or without man, the text of -h serves. */
+/* On a terminal man(1) shows the page, else we do. Where there is no page the text of -h serves. */
+static void show(const struct command *c, const char *page, struct buf *out)
+{
+    struct buf roff = {0};
+
+    if (page && isatty(STDOUT_FILENO)) {
+        execlp("man", "man", page, (char *)NULL);
+        log_debug("man: %s", strerror(errno));
+    }
+    if (page && !io_read_file(AT_FDCWD, page, &roff, NULL))
+        manpage_text(buf_str(&roff), out);
+    else if (c)
+        command_help(c, out);
+    buf_release(&roff);
+}
+
 static int help_run(const void *values, const struct config *cfg, int argc, char **argv)
 {
-    const struct command *c;
+    const struct command *c = argc ? command_find(argv[0]) : NULL;
     struct buf text = {0};
     char *page;
 
     if (argc > 1)
         return command_usage(&cmd_help, "takes one COMMAND, '%s' is too many", argv[1]);
-    c = argc ? command_find(argv[0]) : NULL;
-    if (argc && !c) {
-        const char *near = command_nearest(argv[0]);
-
-        return command_usage(&cmd_help, "unknown command '%s'%s%s%s", argv[0], near ? ", did you mean '" : "",
-                             near ? near : "", near ? "'?" : "");
-    }
-    page = c && isatty(STDOUT_FILENO) ? find_page(c->name) : NULL;
-    if (page) {
-        execlp("man", "man", page, (char *)NULL);
-        log_debug("man: %s", strerror(errno));
-        free(page);
-    }
-    if (c)
-        command_help(c, &text);
+    page = argc ? manpage_find(argv[0]) : NULL;
+    if (argc && !c && !page)
+        return unknown(argv[0]);
+    if (argc)
+        show(c, page, &text);
     else
         command_list(&text);
+    free(page);
     product_print(&text);
     buf_release(&text);
     return EXIT_OK;
@@ -71,8 +59,9 @@ static int help_run(const void *values, const struct config *cfg, int argc, char
 
 const struct command cmd_help = {
     .name = "help",
-    .summary = "show a command's manual page, or the list of commands",
-    .operands = "[COMMAND]",
-    .examples = "wprof help record",
+    .summary = "show a manual page, or the list of commands",
+    .operands = "[COMMAND|PAGE]",
+    .examples = "wprof help record\n"
+                "wprof help session",
     .run = help_run,
 };
