@@ -369,6 +369,7 @@ void looks_counters(struct looks *l)
     struct store *s = l->outside.ctx->store;
 
     outside_counters(&l->outside);
+    store_set_counter(s, "cpu.bpf_ns", 0); /* there is none */
     store_set_counter(s, "cpu.taken", l->taken);
     store_set_counter(s, "cpu.expected", store_counter(s, "target.cpu_ns", 0) / l->period);
     store_set_counter(s, "cpu.native_unseen", l->native_only);

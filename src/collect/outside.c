@@ -5,6 +5,7 @@
 #include "collect/wait_class.h"
 #include "platform/clock.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -66,6 +67,7 @@ int outside_init(struct outside *o, struct record_ctx *ctx, struct err *e)
 
     *o = (struct outside){.ctx = ctx, .who = {.store = ctx->store}};
     raise_file_limit();
+    o->births_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     o->boot_ns = clock_ns(CLOCK_BOOTTIME) - clock_monotonic();
     o->track = track_new(NULL, NULL, 0, &hooks, e);
     if (!o->track)
@@ -74,6 +76,7 @@ int outside_init(struct outside *o, struct record_ctx *ctx, struct err *e)
     wait_namer_init(&o->namer, ctx->store, o->track);
     wait_classes(&o->classes);
     o->python = mem_calloc(1, sizeof(*o->python));
+    o->stack = mem_alloc(OUTSIDE_STACK);
     return 0;
 }
 
@@ -115,7 +118,9 @@ void outside_release(struct outside *o)
     track_free(o->track);
     who_release(&o->who);
     buf_release(&o->record);
+    close_fd(o->births_fd);
     free(o->python);
+    free(o->stack);
 }
 
 /* ---- threads and processes ---- */
@@ -395,10 +400,28 @@ static void scan_image(struct outside *o, struct outside_process *p, uint64_t no
         outside_image(o, p->pid, now);
 }
 
+/* Has any process or thread begun since the last scan? Where that can't be told, maybe. */
+static int births(struct outside *o)
+{
+    char text[128], *last;
+    ssize_t n = o->births_fd < 0 ? -1 : pread(o->births_fd, text, sizeof(text) - 1, 0);
+
+    if (n <= 0)
+        return 1;
+    text[n] = '\0';
+    last = strrchr(text, ' ');
+    if (!last || strlen(last) >= sizeof(o->births))
+        return 1;
+    if (!strcmp(last, o->births))
+        return 0;
+    strcpy(o->births, last);
+    return 1;
+}
+
 void outside_scan(struct outside *o)
 {
     uint64_t now = clock_monotonic();
-    int lists = 1;
+    int lists = 1, born = births(o);
 
     for (size_t i = 0; i < o->processes.n; i++) { /* grows meanwhile: children of children */
         struct outside_process *p = o->processes.a[i];
@@ -406,6 +429,8 @@ void outside_scan(struct outside *o)
         if (p->ended)
             continue;
         scan_image(o, p, now);
+        if (!born)
+            continue;
         scan_threads(o, p, now);
         if (scan_children(o, p, now) < 0 && access("/proc/self/task/self/children", F_OK))
             lists = 0;

@@ -32,6 +32,7 @@ struct outside_thread {
     struct py_cache python;   /* its Python thread state; ts 0: not found so far */
     uint64_t python_id;       /* pthread_self() of it */
     uint64_t python_none_ns;  /* when it was looked for in vain */
+    uint64_t named_ns;        /* when its name was last read */
     uint64_t short_ns[2];     /* waits, delays that were too short to list */
     uint32_t short_n[2];
     uint64_t last_ts;         /* when it was last looked at, or switched */
@@ -42,6 +43,8 @@ struct outside_thread {
     uint8_t ended;
     uint8_t looked; /* tier B: spot is of this wait */
 };
+
+enum { OUTSIDE_STACK = 128 << 10 };
 
 enum outside_state { OUTSIDE_UNKNOWN, OUTSIDE_ON, OUTSIDE_BLOCKED, OUTSIDE_TAKEN };
 
@@ -76,9 +79,12 @@ struct outside {
     VEC(struct outside_thread *) threads;
     VEC(struct outside_process *) processes;
     struct map by_tid, by_pid;
+    int births_fd;     /* /proc/loadavg, which ends with the pid given last; -1 */
+    char births[16];   /* it, at the last scan */
     uint64_t boot_ns;  /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
     struct buf record; /* of the wire_sample that is being made */
     struct py_stack *python;
+    uint8_t *stack; /* OUTSIDE_STACK bytes, of a thread's */
     uint32_t markers[8];
     uint64_t ended_ns; /* run_ns of threads that have ended */
     int off;           /* waits are wanted */

@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-enum { STACK_COPY = 8192 /* of a blocked thread; what lies beyond is read when it is needed */ };
+/* Of a blocked thread's stack: what lies beyond is read when it is needed. Where the walk does not come to
+ * its end, rbp was needed and may lie behind large locals: then once more with all of this. */
+enum { STACK_COPY = 8192, STACK_COPY_MAX = OUTSIDE_STACK };
 
 /* A thread without a Python state is looked for again after so long; so are the states of a process. */
 #define AGAIN_NS 200000000ull
@@ -158,6 +160,12 @@ static void classify(const struct outside *o, const struct outside_thread *t,
     w->state = state == 'D' ? 2 : 1; /* TASK_UNINTERRUPTIBLE, TASK_INTERRUPTIBLE */
 }
 
+static int call_says(const struct outside *o, const struct proctask_call *call)
+{
+    return call->nr >= 0 && call->nr < WIRE_OFF_SYSCALLS &&
+           (o->classes.of_syscall[call->nr] & 15) != WAIT_OTHER;
+}
+
 static uint32_t wait_of(struct outside *o, struct outside_thread *t, const struct process *p,
                         const struct proctask_call *call, uint64_t ts)
 {
@@ -165,8 +173,12 @@ static uint32_t wait_of(struct outside *o, struct outside_thread *t, const struc
     struct wire_wait w;
     struct wait wait = {0};
 
-    if (!proctask_stat((pid_t)t->task.tgid, (pid_t)t->task.tid, &st))
-        outside_rename(o, t, st.comm, ts);
+    /* The state tells a disk from other waits where the call doesn't; names change rarely. */
+    if (!call_says(o, call) || ts - t->named_ns > AGAIN_NS) {
+        if (!proctask_stat((pid_t)t->task.tgid, (pid_t)t->task.tid, &st))
+            outside_rename(o, t, st.comm, ts);
+        t->named_ns = ts;
+    }
     classify(o, t, call, st.state, &w);
     wait.reason = (uint8_t)w.reason;
     wait.what = wait_name(&o->namer, p, &w);
@@ -178,15 +190,13 @@ static int same_place(const struct proctask_call *a, const struct proctask_call 
     return a->nr == b->nr && a->sp == b->sp && a->pc == b->pc;
 }
 
-/* Python's and the stack's bytes of a thread that stands still. */
-static void take_memory(struct outside *o, struct outside_thread *t, struct process *p,
-                        const struct proctask_call *call)
+/* Python's frames and n bytes of stack of a thread that stands still. */
+static uint32_t walk_blocked(struct outside *o, struct outside_thread *t, struct process *p,
+                             const struct proctask_call *call, int python, size_t n, uint64_t ts,
+                             uint16_t *flags)
 {
-    struct py_mem mem = pythons_memory(&o->taker.pythons, p);
-    int python = outside_python(o, t, p, &mem);
-    struct wire_sample *s = (struct wire_sample *)o->record.data;
-    uint8_t bytes[STACK_COPY];
-    ssize_t n;
+    struct wire_sample *s = outside_record(o, t, ts);
+    ssize_t got;
 
     s->regs = (struct walk_regs){.ip = call->pc, .sp = call->sp}; /* no rbp there: see walk_user.h */
     s->flags |= WIRE_TOP;
@@ -197,19 +207,22 @@ static void take_memory(struct outside *o, struct outside_thread *t, struct proc
     } else if (python < 0) {
         s->flags |= WIRE_PY_STATE | WIRE_PY_ERROR;
     }
-    n = procfs_read_memory((pid_t)t->task.tgid, call->sp, bytes, sizeof(bytes));
-    if (n > 0) {
-        ((struct wire_sample *)o->record.data)->stack_n = (uint32_t)n;
-        outside_record_add(o, bytes, (size_t)n);
+    got = procfs_read_memory((pid_t)t->task.tgid, call->sp, o->stack, n);
+    if (got > 0) {
+        ((struct wire_sample *)o->record.data)->stack_n = (uint32_t)got;
+        outside_record_add(o, o->stack, (size_t)got);
     }
+    return outside_record_end(o, p, flags);
 }
 
 int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struct outside_spot *spot)
 {
     struct proctask_call call, again;
+    struct outside_spot now = {0};
     struct process *p;
+    struct py_mem mem;
     uint32_t id;
-    int rc;
+    int rc, python;
 
     if (t->call_fd < 0)
         t->call_fd = proctask_open((pid_t)t->task.tgid, (pid_t)t->task.tid, "syscall");
@@ -219,13 +232,16 @@ int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struc
         return -1;
     }
     p = outside_walked(o, t, ts, &id);
-    outside_record(o, t, ts);
-    take_memory(o, t, p, &call);
+    mem = pythons_memory(&o->taker.pythons, p);
+    python = outside_python(o, t, p, &mem);
+    now.stack = walk_blocked(o, t, p, &call, python, STACK_COPY, ts, &now.flags);
+    if (!(now.flags & EVENT_ROOT))
+        now.stack = walk_blocked(o, t, p, &call, python, STACK_COPY_MAX, ts, &now.flags);
     if (proctask_call(t->call_fd, &again) != 1 || !same_place(&call, &again)) {
         o->stats.torn++;
         return -1;
     }
-    spot->stack = outside_record_end(o, p, &spot->flags);
-    spot->wait = wait_of(o, t, p, &call, ts);
+    now.wait = wait_of(o, t, p, &call, ts);
+    *spot = now;
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "collect/tick.h"
 #include "platform/clock.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ struct rings_private {
     VEC(struct waiting) waiting;
     struct buf bytes;
     uint64_t order;
-    struct rusage before;
+    uint64_t user, sys; /* times of the targets before the beginning */
 };
 
 /* ---- Python, at once ---- */
@@ -350,6 +351,8 @@ static int open_parts(struct rings *r, struct record_ctx *ctx, struct err *e)
         return -1;
     if (perf_task_init(&r->events, &ev, ctx->frequency, e) < 0 || open_threads(r, e) < 0)
         return -1;
+    if (ev.time)
+        r->tick_ns = tick_cost_ns();
     r->metric = strtab_add(&ctx->store->strings, ev.name);
     free(ctx->meta->event);
     ctx->meta->event = mem_strdup(ev.name);
@@ -401,12 +404,37 @@ void rings_put(struct rings *r)
     rings_free(r);
 }
 
+static uint64_t timeval_ns(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+/* Time in the program and in the kernel, to a clock tick: of processes that are there, and of those that were
+ * children of ours and have ended. */
+static void sum_times(const struct rings *r, uint64_t *user, uint64_t *sys)
+{
+    struct rusage ended = {0};
+    struct proctask st;
+
+    getrusage(RUSAGE_CHILDREN, &ended);
+    *user = timeval_ns(ended.ru_utime);
+    *sys = timeval_ns(ended.ru_stime);
+    for (size_t i = 0; i < r->outside.processes.n; i++) {
+        const struct outside_process *p = r->outside.processes.a[i];
+
+        if (p->ended || proctask_stat((pid_t)p->pid, 0, &st))
+            continue;
+        *user += st.user_ns;
+        *sys += st.sys_ns;
+    }
+}
+
 int rings_begin(struct rings *r, struct err *e)
 {
     if (r->own->begun)
         return 0;
     r->own->begun = 1;
-    getrusage(RUSAGE_CHILDREN, &r->own->before);
+    sum_times(r, &r->own->user, &r->own->sys);
     perf_task_enable(&r->events, 1);
     return 0;
 }
@@ -454,21 +482,16 @@ int rings_end(struct rings *r, struct err *e)
     return 0;
 }
 
-static uint64_t timeval_ns(struct timeval t)
-{
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
-}
-
 /* What part of the time on a CPU the events see: without the kernel's side, that of the program itself. */
 static double seen_share(const struct rings *r)
 {
-    struct rusage now;
     uint64_t user, sys;
 
-    if (r->events.kernel || getrusage(RUSAGE_CHILDREN, &now))
+    if (r->events.kernel)
         return 1;
-    user = timeval_ns(now.ru_utime) - timeval_ns(r->own->before.ru_utime);
-    sys = timeval_ns(now.ru_stime) - timeval_ns(r->own->before.ru_stime);
+    sum_times(r, &user, &sys);
+    user -= user > r->own->user ? r->own->user : user;
+    sys -= sys > r->own->sys ? r->own->sys : sys;
     return user + sys ? (double)user / (double)(user + sys) : 1;
 }
 
@@ -479,6 +502,9 @@ void rings_counters(struct rings *r)
     double seen = seen_share(r);
 
     outside_counters(&r->outside);
+    store_set_counter(s, "cpu.bpf_ns", 0); /* there is none */
+    if (r->tick_ns)
+        store_set_counter(s, "cpu.tick_ns", r->tick_ns * r->taken);
     run = store_counter(s, "target.cpu_ns", 0);
     store_set_counter(s, "cpu.taken", r->taken);
     store_set_counter(s, "cpu.lost", r->lost);

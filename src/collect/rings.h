@@ -17,6 +17,7 @@ struct rings {
     char why[200]; /* why the event isn't a counter of the CPU; "" */
     uint32_t metric;
     uint64_t taken, lost;
+    uint64_t tick_ns;     /* of one bare tick, 0: not measured */
     uint64_t python_late; /* samples whose Python part came too late to be read */
     int sampling;         /* samples are wanted; else the events only tell of switches */
     struct rings_private *own;

@@ -24,18 +24,25 @@ static inline void py_mem_forget(const struct py_mem *m)
         m->forget(m->ctx);
 }
 
-enum { PY_PAGES = 64, PY_PAGE = 4096 };
+enum { PY_PIECES = 128, PY_PIECE = 1024 };
 
 /*
- * A live process, read by process_vm_readv(2) a page at a time; the target isn't stopped. Pages are
+ * A live process, read by process_vm_readv(2) a piece at a time; the target isn't stopped. Pieces are
  * remembered until py_process_forget(), so that one walk sees memory of nearly one moment: forget before
- * each.
+ * each. What the walk before took is read at once with the first piece of the next: most of it is wanted
+ * again, and one call costs little more than one piece.
  */
 struct py_process {
     pid_t pid;
-    uint64_t reads;         /* system calls made */
-    uint64_t tag[PY_PAGES]; /* address of the page held, | 1; 0: none */
-    uint8_t page[PY_PAGES][PY_PAGE];
+    uint64_t reads;           /* system calls made */
+    uint64_t tag[PY_PIECES];  /* address of the piece held, | 1; 0: none */
+    uint64_t used[PY_PIECES]; /* addresses of the pieces that were asked for since, */
+    uint32_t used_n;
+    uint32_t before_n; /* and those of the walk before */
+    uint64_t before[PY_PIECES];
+    pid_t before_pid;
+    uint8_t fresh; /* nothing was read since py_process_forget() */
+    uint8_t piece[PY_PIECES][PY_PIECE];
 };
 
 /* The caller owns the result and frees it with free(). */

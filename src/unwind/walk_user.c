@@ -16,6 +16,9 @@ static int walk_read(void *mem, __u64 addr, void *dst, __u32 size);
     4 /* rows that fit one another: after so many, the copied stack's end is no reason for doubt             \
        */
 #define NO_MODULE 0xffffffffu
+#define FUNCTION_MAX                                                                                         \
+    (1u << 20)              /* a call that leads further back than this isn't one of the function at hand */
+#define NOT_AN_ADDRESS 4096 /* what main()'s caller has in rbp mostly is a small number */
 
 struct walker {
     const struct walk_user_ops *ops;
@@ -26,6 +29,7 @@ struct walker {
     uint32_t flags;
     unsigned work; /* what is left of MAX_WORK */
     int used_bp;   /* a rule since the last guess counted from rbp */
+    int lacks_bp;  /* the walk stopped for want of rbp alone */
 };
 
 /* Where a walk stands. */
@@ -144,8 +148,10 @@ static enum walk_status follow(struct walker *w, struct position *at, int *known
         if (!at->mapped)
             return WALK_NOMAP;
         st = find_row(w, at, pc, &row);
-        if (st == WALK_RUNNING && lacks_bp(&at->regs, &row))
+        if (st == WALK_RUNNING && lacks_bp(&at->regs, &row)) {
+            w->lacks_bp = 1;
             st = WALK_NOROW;
+        }
         if (st != WALK_RUNNING)
             return st;
         w->used_bp |= counts_from_bp(&row);
@@ -271,6 +277,49 @@ static int scan(struct walker *w, struct position *at, unsigned from, unsigned t
     return 0;
 }
 
+/* Does the call before return address v lead to the function that pc is in, as far as can be told? */
+static int may_have_called(struct walker *w, uint64_t v, uint64_t pc)
+{
+    struct walk_map m;
+    uint8_t code[8];
+    uint64_t target;
+    int32_t rel;
+
+    if (!is_return_address(w, v) || !is_code(w, v - 1, &m) || read_code(w, &m, v - 8, code, sizeof(code)))
+        return 0;
+    if (code[3] != 0xe8)
+        return 1;
+    memcpy(&rel, code + 4, sizeof(rel));
+    target = v + (uint64_t)(int64_t)rel;
+    return target <= pc && pc - target < FUNCTION_MAX;
+}
+
+/*
+ * The function keeps a frame pointer, which isn't known: somewhere above is its caller's, and the return
+ * address next to it. Its locals may be large, and are looked through as far as the copied stack goes.
+ */
+static int scan_for_bp(struct walker *w, struct position *at, unsigned nest, enum walk_status *st)
+{
+    for (uint64_t slot = at->regs.sp + 8; in_stack(w->stack, slot, 8) && spend(w); slot += 8) {
+        struct position try = *at;
+        uint64_t v, bp;
+
+        if (walk_read(w, slot, &v, 8) || walk_read(w, slot - 8, &bp, 8))
+            return 0;
+        if ((!walk_bp_plausible(bp, slot + 8) && bp >= NOT_AN_ADDRESS) ||
+            !may_have_called(w, v, walk_lookup_pc(&at->regs, at->top)))
+            continue;
+        try.regs.ip = v;
+        try.regs.sp = slot + 8;
+        try.regs.bp = bp;
+        if (try_guess(w, &try, nest, WALK_F_SCANNED, st)) {
+            *at = try;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /*
  * No row tells how to go on from here. Code that only pushes registers has its return address in the first
  * slots, and its rbp may be a caller's; code with locals mostly keeps a frame pointer, and what lies among
@@ -284,6 +333,10 @@ static enum walk_status guess(struct walker *w, struct position *at, enum walk_s
 
     if (nest == MAX_NEST)
         return why;
+    if (w->lacks_bp) {
+        w->lacks_bp = 0;
+        return scan_for_bp(w, at, nest, &st) ? st : why;
+    }
     if (scan(w, at, 0, near, nest, &st) || try_frame_pointer(w, at, nest, &st) ||
         scan(w, at, near, SCAN_SLOTS, nest, &st))
         return st;
