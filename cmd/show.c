@@ -8,6 +8,7 @@
 #include "analyze/tops.h"
 #include "analyze/waits_top.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "render/text.h"
 
 #include <stdio.h>
@@ -66,13 +67,23 @@ static void show_table(struct show *x, struct table *t, const char *heading)
     table_release(t);
 }
 
+/* "1234 samples", "1.2 s" */
+static void spell_amount(const struct profile_metric *m, uint64_t value, char *out, size_t n)
+{
+    if (strcmp(m->unit, "ns"))
+        snprintf(out, n, "%llu %s", (unsigned long long)value, m->unit);
+    else
+        units_duration(out, n, value);
+}
+
 static void show_tops(struct show *x, const char *by, int total)
 {
     const struct profile_metric *m = &x->p.metrics.a[0];
+    char *heading, amount[64];
     struct table t;
-    char *heading = mem_printf("%c%ss by %s, of %llu %s", *by - 'a' + 'A', by + 1, total ? "total" : "self",
-                               (unsigned long long)m->sum, strcmp(m->unit, "ns") ? m->unit : "ns");
 
+    spell_amount(m, m->sum, amount, sizeof(amount));
+    heading = mem_printf("%c%ss by %s, of %s", *by - 'a' + 'A', by + 1, total ? "total" : "self", amount);
     tops_functions(&t, &x->p, 0, tops_kind(by), total, x->o->top);
     show_table(x, &t, heading);
     free(heading);
@@ -118,8 +129,8 @@ static void show_overview(struct show *x)
 static int show_calls(struct show *x, struct err *e)
 {
     const char *name = x->o->callers ? x->o->callers : x->o->callees;
+    char share[64], amount[64];
     struct profile calls;
-    char share[64];
 
     if (calls_profile(&calls, &x->p, 0, name, x->o->callers != NULL, e)) {
         profile_release(&calls);
@@ -130,8 +141,8 @@ static int show_calls(struct show *x, struct err *e)
                                    : 0.0);
     buf_addf(&x->out, "%s ", x->o->callers ? "Callers of" : "Below");
     text_clean(name, 0, &x->out);
-    buf_addf(&x->out, ": %llu %s, %s of all; shares are of these\n",
-             (unsigned long long)calls.metrics.a[0].sum, calls.metrics.a[0].unit, share);
+    spell_amount(&calls.metrics.a[0], calls.metrics.a[0].sum, amount, sizeof(amount));
+    buf_addf(&x->out, ": %s, %s of all; shares are of these\n", amount, share);
     text_tree(&calls, 0, MIN_SHARE_PERMILLE / 1e3, &x->style, &x->out);
     profile_release(&calls);
     return 0;

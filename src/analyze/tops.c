@@ -6,18 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-static const struct table_column function_columns[] = {
-    {"self_share", "self", TABLE_SHARE},
-    {"self", "", TABLE_COUNT},
-    {"total_share", "total", TABLE_SHARE},
-    {"total", "", TABLE_COUNT},
-    {"kind", "kind", TABLE_TEXT},
-    {"name", "name", TABLE_TEXT},
-    {"module", "in", TABLE_TEXT},
-    {"function", NULL, TABLE_TEXT},
-    {"file", NULL, TABLE_TEXT},
-    {"line", NULL, TABLE_COUNT},
-};
+/* Of a metric that counts `type`. */
+#define FUNCTION_COLUMNS(type)                                                                               \
+    {                                                                                                        \
+        {"self_share", "self", TABLE_SHARE}, {"self", "", type}, {"total_share", "total", TABLE_SHARE},      \
+            {"total", "", type}, {"kind", "kind", TABLE_TEXT}, {"name", "name", TABLE_TEXT},                 \
+            {"module", "in", TABLE_TEXT}, {"function", NULL, TABLE_TEXT}, {"file", NULL, TABLE_TEXT},        \
+            {"line", NULL, TABLE_COUNT},                                                                     \
+    }
+
+static const struct table_column count_columns[] = FUNCTION_COLUMNS(TABLE_COUNT);
+static const struct table_column time_columns[] = FUNCTION_COLUMNS(TABLE_NS);
 
 enum { F_SELF_SHARE, F_SELF, F_TOTAL_SHARE, F_TOTAL, F_KIND, F_NAME, F_MODULE, F_FUNCTION, F_FILE, F_LINE };
 
@@ -199,7 +198,8 @@ void tops_functions(struct table *t, const struct profile *p, size_t metric, enu
     const struct profile_metric *m = &p->metrics.a[metric];
     struct groups g = {0};
 
-    table_init(t, function_columns, ARRAY_SIZE(function_columns));
+    table_init(t, strcmp(p->metrics.a[metric].unit, "ns") ? count_columns : time_columns,
+               ARRAY_SIZE(count_columns));
     make_groups(&g, p, by);
     add_up(&g, p, m);
     if (g.rows.n)
