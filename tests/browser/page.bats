@@ -32,6 +32,7 @@ expect() {
 @test "page: a click zooms, the path leads back" { expect click_zooms_and_path_leads_back; }
 @test "page: search says the matched share" { expect search_says_the_share; }
 @test "page: capitals make the search case-sensitive" { expect search_takes_case_from_the_pattern; }
+@test "page: search scrolls to a match" { expect search_scrolls_to_a_match; }
 @test "page: a bad regular expression is said" { expect bad_expression_is_said; }
 @test "page: Enter goes from match to match" { expect enter_goes_from_match_to_match; }
 @test "page: a range of time makes a graph of its own" { expect range_recomputes_the_graph; }

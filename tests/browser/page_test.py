@@ -383,6 +383,20 @@ def one_sample_is_a_graph(p):
 
 
 @check
+def search_scrolls_to_a_match(p):
+    p.open("deep")
+    for far in (0, 1e9):  # one of them is the end at which the root is not
+        p.search("x")
+        p.browser.eval(f"wprof.pane.scroller.scrollTop = {far}")
+        p.search("^app$")
+        p.browser.settle()
+        y, room = p.browser.eval("[wprof.pane.top(wprof.pane.rowOf(wprof.pane.layout.node.findIndex("
+                                 "n => n >= 0 && wprof.pane.matched[wprof.pane.model.tree.frame[n]]))), "
+                                 "wprof.pane.scroller.clientHeight]")
+        assert 0 <= y < room, f"the match is at {y} of {room}"
+
+
+@check
 def deep_recursion_scrolls(p):
     p.open("deep")
     assert p.browser.eval("wprof.pane.layout.rows") == 2002
