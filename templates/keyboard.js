@@ -51,7 +51,20 @@ function listenToKeys(app, table) {
     });
 }
 
+/* The keys that do something in the pane that is shown; the first entry of a key is the one that counts. */
+function keysOf(table, shown) {
+    const taken = new Set();
+    return table.filter(entry => {
+        const free = entry.keys.filter(key => !taken.has(key));
+        if ((entry.on && entry.on !== shown) || !free.length)
+            return false;
+        free.forEach(key => taken.add(key));
+        return true;
+    });
+}
+
 function fillHelp(table, body) {
+    body.replaceChildren();
     for (const entry of table) {
         const row = body.insertRow(), keys = row.insertCell();
         for (const key of entry.keys) {

@@ -151,6 +151,11 @@ class TimelineModel {
         const frames = this.stack(node), own = frames.find(f => this.frames.kind[f] !== this.kernel);
         return frames.length ? this.label(own ?? frames[0]) : "";
     }
+    /* Where a thread waits, as its author would say it: the innermost Python function, where there is one. */
+    waitPlace(node) {
+        const python = this.stack(node).find(f => this.frames.kind[f] === this.python);
+        return python === undefined ? this.place(node) : this.label(python);
+    }
     taskName(task) {
         return task ? `${this.tasks[task - 1].name} ${this.tasks[task - 1].tid}` : "";
     }

@@ -350,7 +350,7 @@ function sizeCanvas(canvas, width, height) {
 
 /* The text, or its beginning with an ellipsis. Widths are guessed first: measuring is slow. */
 function fitText(c, text, room) {
-    if (text.length * 5 < room || c.measureText(text).width <= room)
+    if (text.length * 9 < room || c.measureText(text).width <= room)
         return text;
     let n = Math.min(text.length, Math.ceil(room / 3));
     while (n > 1 && c.measureText(text.slice(0, n) + "\u2026").width > room)

@@ -2,7 +2,7 @@
 /* Keys of the timeline; they are its own while it is in view. */
 
 function timelineKeys(timeline) {
-    const key = (keys, help, act) => ({keys, help: "timeline: " + help, act, on: "timeline"});
+    const key = (keys, help, act) => ({keys, help, act, on: "timeline"});
     return [
         key(["/"], "search", () => timeline.search.focus()),
         key(["n"], "next match", () => timeline.nextMatch(1)),

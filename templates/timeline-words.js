@@ -35,7 +35,7 @@ class TimelineWords {
             return strings[spans.name[i]];
         if (state.class !== "waiting")
             return state.id === "running" ? this.model.place(this.sampleIn(i)) : state.label;
-        const place = this.model.place(spans.stack[i]);
+        const place = this.model.waitPlace(spans.stack[i]);
         return state.label + (place ? ": " + place : "");
     }
     /* The stack of the sample that is nearest to `t`, within the span; 0 for none. */
@@ -115,8 +115,13 @@ class TimelineWords {
                        `${formatDuration(lane.shortWait)} waiting, ${formatDuration(lane.shortQueued)} runnable`);
         return {title: this.model.laneName(lane), lines, small: ""};
     }
+    /* The kernel's frames are many and alike: the panel at the side has them, the tooltip counts them. */
     stackText(node, most) {
-        const frames = this.model.stack(node), text = frames.slice(0, most).map(f => this.model.label(f));
+        const all = this.model.stack(node), {kind} = this.model.frames;
+        const own = all.findIndex(f => kind[f] !== this.model.kernel), frames = own > 1 ? all.slice(own) : all;
+        const text = frames.slice(0, most).map(f => this.model.label(f));
+        if (own > 1)
+            text.unshift(`[${own} kernel frames]`);
         if (frames.length > most)
             text.push(`\u2026 ${frames.length - most} more`);
         return text.join("\n");

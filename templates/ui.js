@@ -43,7 +43,7 @@ class App {
     connect($) {
         const table = keyTable(this);
         this.help = $("#help");
-        fillHelp(table, $("#help tbody"));
+        this.keys = table;
         listenToKeys(this, table);
         $("#icicle").addEventListener("click", () => this.toggleIcicle());
         $("#order").addEventListener("click", () => this.toggleOrder());
@@ -82,10 +82,12 @@ class App {
         this.labels();
     }
     toggleHelp() {
-        if (this.help.open)
+        if (this.help.open) {
             this.help.close();
-        else
-            this.help.showModal();
+            return;
+        }
+        fillHelp(keysOf(this.keys, this.shown), this.help.querySelector("tbody"));
+        this.help.showModal();
     }
     toggleTheme() {
         const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";

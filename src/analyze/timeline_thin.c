@@ -3,7 +3,26 @@
  */
 #include "analyze/timeline_job.h"
 
-#define FIRST_NS 1000 /* the finest resolution that is tried */
+#define FIRST_NS  1000 /* the finest resolution that is tried ... */
+#define DOUBLINGS 40   /* ... and how often it is doubled: to 12 days */
+
+typedef size_t (*counter)(const struct timeline_job *j, uint64_t ns);
+
+/* A resolution at which at most so many are left, and at half of which there would be more. */
+static uint64_t find_resolution(const struct timeline_job *j, size_t most, counter count)
+{
+    unsigned low = 0, high = DOUBLINGS;
+
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+
+        if (count(j, (uint64_t)FIRST_NS << middle) <= most)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (uint64_t)FIRST_NS << low;
+}
 
 /* How many spans from `i` on become one. A merged span is at most `resolution` long. */
 static size_t run_length(const struct raw_span *a, size_t n, size_t i, uint64_t resolution)
@@ -31,13 +50,9 @@ static size_t count_spans(const struct timeline_job *j, uint64_t resolution)
 
 static uint64_t span_resolution(const struct timeline_job *j)
 {
-    uint64_t ns = FIRST_NS;
-
     if (!j->o->max_spans || j->raws.n <= j->o->max_spans)
         return 0;
-    while (ns < j->t->end && count_spans(j, ns) > j->o->max_spans)
-        ns += ns / 2;
-    return ns;
+    return find_resolution(j, j->o->max_spans, count_spans);
 }
 
 static uint32_t mark_name(const struct timeline_job *j, const struct event *ev)
@@ -81,7 +96,25 @@ static void put_single(struct timeline_job *j, const struct raw_span *r)
     *vec_push(&j->t->spans) = span;
 }
 
-/* The merged span has the state that took the most time, and the stack of the longest of them. */
+/* The state with the most time, of those of the class with the most. */
+static unsigned main_state(const uint64_t *ns, const uint64_t *of_class)
+{
+    unsigned best = 0;
+    uint64_t most = 0;
+
+    for (unsigned s = 0; s < TIMELINE_STATES; s++) {
+        unsigned c = timeline_class(s);
+        uint64_t weight = of_class[c];
+
+        if (ns[s] && (weight > most || (weight == most && ns[s] > ns[best]))) {
+            best = s;
+            most = weight;
+        }
+    }
+    return best;
+}
+
+/* The stack of a merged span is that of its longest. */
 static void put_merged(struct timeline_job *j, const struct raw_span *a, size_t n)
 {
     struct timeline_span span = {
@@ -98,9 +131,7 @@ static void put_merged(struct timeline_job *j, const struct raw_span *a, size_t 
         if (dur > a[longest].end - a[longest].start)
             longest = i;
     }
-    for (unsigned s = 0; s < TIMELINE_STATES; s++)
-        if (ns[s] > ns[span.state])
-            span.state = (uint8_t)s;
+    span.state = (uint8_t)main_state(ns, of_class);
     for (unsigned c = 0; all && c < TIMELINE_CLASSES; c++)
         span.share[c] = (uint8_t)(of_class[c] * 255 / all);
     if (a[longest].event)
@@ -155,13 +186,9 @@ static size_t count_ticks(const struct timeline_job *j, uint64_t bin)
 
 static uint64_t tick_bin(const struct timeline_job *j)
 {
-    uint64_t bin = 1;
-
     if (!j->o->max_ticks || count_ticks(j, 1) <= j->o->max_ticks)
         return 0;
-    for (bin = FIRST_NS; bin < j->t->end && count_ticks(j, bin) > j->o->max_ticks;)
-        bin += bin / 2;
-    return bin;
+    return find_resolution(j, j->o->max_ticks, count_ticks);
 }
 
 static void put_ticks(struct timeline_job *j, struct lane_plan *plan, uint64_t bin)

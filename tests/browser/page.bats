@@ -59,6 +59,7 @@ expect() {
 @test "timeline: wheel, dragging, keys" { expect timeline_zooms_and_moves; }
 @test "timeline: its range is the flame graph's" { expect timeline_and_flame_graph_share_the_range; }
 @test "timeline: threads are filtered, spans are searched" { expect timeline_filters_and_searches; }
+@test "page: the help lists the keys of the pane" { expect help_lists_the_keys_of_the_pane; }
 @test "timeline: processes fold" { expect timeline_folds_processes; }
 @test "timeline: samples alone" { expect timeline_of_samples_alone; }
 @test "timeline: what was merged and left out is said" { expect timeline_says_what_it_merged; }

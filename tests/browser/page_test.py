@@ -561,6 +561,18 @@ def timeline_filters_and_searches(p):
 
 
 @check
+def help_lists_the_keys_of_the_pane(p):
+    p.open("timeline")
+    p.browser.key("?")
+    said = p.browser.eval("[...document.querySelectorAll('#help td:last-child')].map(cell => cell.textContent)")
+    assert "who woke the selected span" in said and said.count("search") == 1 and "one row up" not in said, said
+    p.browser.key("?")
+    p.browser.key("f")
+    p.browser.key("?")
+    assert "who woke" not in p.text("#help") and "icicle or flame" in p.text("#help")
+
+
+@check
 def timeline_folds_processes(p):
     p.open("timeline")
     assert len(p.browser.eval("wprof.timeline.layout.rows.map(r => r.y)")) == 6
