@@ -15,7 +15,7 @@ static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 int signals_take(struct signals *s, struct err *e)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, otherwise = {.sa_handler = SIG_DFL}, now;
-    sigset_t set;
+    sigset_t set, blocked;
 
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
@@ -24,7 +24,9 @@ int signals_take(struct signals *s, struct err *e)
         if (!sigaction(taken[i], NULL, &now) && now.sa_handler != SIG_IGN)
             sigaddset(&set, taken[i]);
     }
-    sigprocmask(SIG_BLOCK, &set, &s->before.mask);
+    blocked = set;
+    sigaddset(&blocked, SIGXFSZ); /* over the limit of ulimit -f, write(2) is to fail and not to end us */
+    sigprocmask(SIG_BLOCK, &blocked, &s->before.mask);
     sigaction(SIGPIPE, &ignore, &s->before.pipe);
     sigaction(SIGCHLD, &otherwise, &s->before.chld);
     s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -39,8 +41,11 @@ int signals_take(struct signals *s, struct err *e)
 
 void signals_give_back(struct signals *s)
 {
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     struct signalfd_siginfo si;
 
+    sigaction(SIGXFSZ, &ignore, &before); /* drops a pending one */
+    sigaction(SIGXFSZ, &before, NULL);
     /* What is still queued was meant for the recording: it must not end us now. */
     if (s->fd >= 0) {
         while (read(s->fd, &si, sizeof(si)) == sizeof(si))

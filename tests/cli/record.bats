@@ -405,3 +405,16 @@ print(d["state"], d["end_reason"], d["quality"]["taken"] > 20)' || true
     says 'gone was removed while it was recorded'
     if says 'wprof show gone'; then false; fi
 }
+
+@test "a limit on the size of files ends the recording, not wprof" {
+    need_tier_a
+    need_command python3
+    fails 7 bash -c 'ulimit -f 8; "$WPROF" record -F 999 -o s -- python3 -c "
+import signal, sys, time
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    sorted(str(i) for i in range(1000))
+sys.exit(8 if signal.pthread_sigmask(signal.SIG_BLOCK, []) else 7)"'
+    says 'File too large'
+    [ "$(meta s end_reason)" = "write failed" ]
+}
