@@ -119,6 +119,7 @@ static void sample_running(struct looks *l, struct outside_thread *t, uint64_t t
     if (!n || !l->sampling)
         return;
     p = outside_walked(o, t, ts, &id);
+    outside_find_python(o, p, ts);
     for (int tries = 0; p->python && tries < 2; tries++) {
         struct py_mem mem = pythons_memory(&o->taker.pythons, p);
 

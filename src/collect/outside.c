@@ -243,10 +243,22 @@ void outside_image(struct outside *o, uint32_t pid, uint64_t ts)
     if (!proctask_stat((pid_t)pid, (pid_t)pid, &st) && leader)
         outside_rename(o, leader, st.comm, ts);
     if (op) {
+        op->born_ns = ts;
         watch_image(op, &st);
         vec_clear(&op->python);
         op->python_ns = 0;
     }
+}
+
+void outside_find_python(struct outside *o, struct process *p, uint64_t ts)
+{
+    const struct outside_process *op = outside_find_process(o, p->ns_tgid);
+
+    if (p->python || !op)
+        return;
+    if (ts - op->born_ns < YOUNG_NS) /* its libraries are being loaded */
+        p->stale = 1;
+    track_rescan(o->track, p);
 }
 
 void outside_rename(struct outside *o, struct outside_thread *t, const char *name, uint64_t ts)

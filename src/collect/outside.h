@@ -54,8 +54,8 @@ struct outside_process {
     uint64_t links;       /* of it: 2 + threads */
     uint64_t stack_start; /* of its image */
     int image_fd;         /* /proc/PID/environ: empty once the image is gone; -1 */
-    uint64_t born_ns;
-    uint32_t threads; /* alive */
+    uint64_t born_ns;     /* it, or its image */
+    uint32_t threads;     /* alive */
     uint8_t ended;
     VEC(struct py_thread) python;
     uint64_t python_ns; /* when they were listed */
@@ -116,6 +116,9 @@ int outside_alive(const struct outside *o);
 
 /* Its process for walks (never NULL), and its id in the store. */
 struct process *outside_walked(struct outside *o, const struct outside_thread *t, uint64_t ts, uint32_t *id);
+
+/* Looks for Python in mappings that came since they were last read, where nobody tells of new ones. */
+void outside_find_python(struct outside *o, struct process *p, uint64_t ts);
 
 uint64_t outside_run_ns(struct outside *o); /* CPU time seen; also enters each thread's in the store */
 

@@ -16,8 +16,11 @@
  * its end, rbp was needed and may lie behind large locals: then once more with all of this. */
 enum { STACK_COPY = 8192, STACK_COPY_MAX = OUTSIDE_STACK };
 
-/* A thread without a Python state is looked for again after so long; so are the states of a process. */
+/* A thread without a Python state is looked for again after so long; its name is read again. */
 #define AGAIN_NS 200000000ull
+
+/* A list of states that is no older than this is of now. */
+#define LISTED_NS 1000000ull
 
 /* ---- Python ---- */
 
@@ -50,7 +53,7 @@ static int find_state(struct outside *o, struct outside_thread *t, struct proces
     if (!op || now - t->python_none_ns < AGAIN_NS)
         return 0;
     t->python_id = search(op, t->own_tid);
-    if (!t->python_id && now - op->python_ns >= AGAIN_NS / 4) {
+    if (!t->python_id && now - op->python_ns >= LISTED_NS) {
         list_states(op, p->python, mem);
         op->python_ns = now;
         t->python_id = search(op, t->own_tid);
