@@ -8,7 +8,7 @@ SOURCES='Makefile cmd src bpf templates tests examples completions man .ci'
 # Data has no place for a comment: recorded inputs, expected outputs.
 is_text_of_ours() {
     case $1 in
-    tests/golden/* | tests/fuzz/corpus/* | tests/fsroot/* | tests/*/fixtures/* | tests/fixtures/* | tests/*/data/*) return 1 ;;
+    */LICENSE* | tests/golden/* | tests/fuzz/corpus/* | tests/fsroot/* | tests/*/fixtures/* | tests/fixtures/* | tests/*/data/*) return 1 ;;
     *.json | *.png | *.txt | *.bin | *.gz | *.zst | *.folded) return 1 ;;
     esac
 }
