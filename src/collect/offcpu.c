@@ -335,7 +335,7 @@ static void offcpu_counters(struct collector *c)
     struct wire_off_stats st;
     uint64_t ns, runs;
 
-    trace_counters(c->trace, 0);
+    trace_counters(c->trace, !c->running && !trace_handles(c->trace, WIRE_SAMPLE));
     bpfside_off_stats(c->trace->bpf, &st);
     store_set_counter(s, "offcpu.switches", st.switches);
     store_set_counter(s, "offcpu.spans", st.spans);

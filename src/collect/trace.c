@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "platform/clock.h"
 #include "platform/perf_event.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@ struct trace_private {
     int have_cache;
     int epoll_fd, timer_fd;
     int users, begun;
+    uint64_t counted;  /* when the counters were last set */
     VEC(int) fds;      /* duplicates of epoll_fd, for all users but the first */
     uint64_t gathered; /* time up to which all records of changes have been read */
     struct handler handlers[WIRE_TYPES];
@@ -301,15 +303,22 @@ int trace_fd(struct trace *t, struct err *e)
     return fd;
 }
 
+int trace_handles(const struct trace *t, uint32_t type)
+{
+    return t->own->handlers[type].each != NULL;
+}
+
 void trace_counters(struct trace *t, int final)
 {
     struct store *s = t->ctx->store;
-    uint64_t run =
-        runtime_now(&t->runtime, t->bpf, &t->who, track_processes(t->track), t->ctx->whole_machine);
-    uint64_t ns, runs;
+    uint64_t run, ns, runs, now = clock_monotonic();
     struct wire_lost lost;
     struct track_stats ts;
 
+    if (!final && t->own->counted && now - t->own->counted < TURN_MS * 1000000ull / 2)
+        return; /* for another collector, just now */
+    t->own->counted = now;
+    run = runtime_now(&t->runtime, t->bpf, &t->who, track_processes(t->track), t->ctx->whole_machine);
     bpfside_lost(t->bpf, &lost);
     track_stats(t->track, &ts);
     store_set_counter(s, "cpu.control_lost", lost.control);

@@ -39,8 +39,11 @@ int trace_begin(struct trace *t, struct err *e);
 
 int trace_fd(struct trace *t, struct err *e); /* readable when trace_poll has work; each call's is its own */
 int trace_poll(struct trace *t, struct err *e);
-void trace_counters(struct trace *t, int final); /* those of no single collector */
-int trace_alive(const struct trace *t);          /* followed processes that are still there */
+int trace_handles(const struct trace *t, uint32_t type); /* somebody takes these records */
+
+/* Sets the counters of no single collector; final: the last time, the programs' costs go to the debug log. */
+void trace_counters(struct trace *t, int final);
+int trace_alive(const struct trace *t); /* followed processes that are still there */
 
 /* The process of a record's task, NULL for a kernel thread; and its task id. */
 struct process *trace_task(struct trace *t, const struct wire_task *task, uint64_t ts, uint32_t image,
