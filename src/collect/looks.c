@@ -21,7 +21,6 @@ struct looks_private {
     int users, begun;
     VEC(int) fds; /* duplicates of timer_fd */
     uint64_t scanned_ns;
-    uint64_t random;
 };
 
 /* ---- figures of one thread ---- */
@@ -43,15 +42,6 @@ static int read_figures(struct looks *l, struct outside_thread *t, struct procta
     return 0;
 }
 
-/* xorshift (Marsaglia 2003): where in its first period a thread's first sample is due. */
-static uint64_t next_random(struct looks_private *own)
-{
-    own->random ^= own->random << 13;
-    own->random ^= own->random >> 7;
-    own->random ^= own->random << 17;
-    return own->random;
-}
-
 /* ---- samples ---- */
 
 /*
@@ -61,12 +51,9 @@ static uint64_t next_random(struct looks_private *own)
  */
 static uint64_t samples_due(struct looks *l, struct outside_thread *t)
 {
-    uint64_t n;
+    uint64_t n = t->owed_ns / l->period;
 
-    if (t->owed_ns < (int64_t)l->period)
-        return 0;
-    n = (uint64_t)t->owed_ns / l->period;
-    t->owed_ns -= (int64_t)(n * l->period);
+    t->owed_ns -= n * l->period;
     return n;
 }
 
@@ -137,11 +124,15 @@ static void sample_running(struct looks *l, struct outside_thread *t, uint64_t t
     push_sample(l, t, ts, n, stack ? stack : outside_marker(o, OUTSIDE_NATIVE), flags);
 }
 
-/* What it ran without being met running. */
+/* What it ran without being met running. The rests of many short-lived threads make samples together. */
 static void sample_rest(struct looks *l, struct outside_thread *t, uint64_t ts)
 {
-    uint64_t n = samples_due(l, t);
+    uint64_t n;
 
+    l->rests_ns += t->owed_ns;
+    t->owed_ns = 0;
+    n = l->rests_ns / l->period;
+    l->rests_ns -= n * l->period;
     if (n && l->sampling)
         push_sample(l, t, ts, n, outside_marker(&l->outside, OUTSIDE_BETWEEN), 0);
 }
@@ -208,7 +199,7 @@ static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
     account_waits(l, t, ts, off, delay, blocked);
     t->spot = spot;
     t->run_ns += run;
-    t->owed_ns += (int64_t)run;
+    t->owed_ns += run;
     t->last = now;
     t->last_ts = ts;
     if (!blocked)
@@ -265,7 +256,6 @@ static int open_parts(struct looks *l, struct record_ctx *ctx, struct err *e)
     if (fd >= 0)
         close(fd);
     l->period = perf_next_prime(1000000000u / ctx->frequency);
-    l->own->random = clock_monotonic() | 1;
     l->metric = strtab_add(&ctx->store->strings, "cpu-time");
     free(ctx->meta->event);
     ctx->meta->event = mem_strdup("cpu-time");
@@ -327,7 +317,6 @@ int looks_begin(struct looks *l, struct err *e)
 
         read_figures(l, t, &t->last);
         t->last_ts = ts;
-        t->owed_ns = (int64_t)(next_random(l->own) % l->period);
     }
     l->own->begun = 1;
     return 0;

@@ -15,6 +15,7 @@ struct looks {
     uint64_t period;      /* ns from look to look */
     uint64_t looks, late; /* rounds made; those that began more than a period too late */
     uint64_t taken;       /* samples, by weight */
+    uint64_t rests_ns; /* CPU time of threads that were not met running since, and no sample stands for yet */
     uint64_t native_only; /* samples of running threads without any stack */
     int sampling;         /* samples are wanted */
     int by_ticks;         /* no schedstat here: CPU times are to a clock tick */

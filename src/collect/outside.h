@@ -38,7 +38,7 @@ struct outside_thread {
     uint64_t last_ts;         /* when it was last looked at, or switched */
     struct proctask_run last; /* tier C: its figures then */
     uint64_t off_since;       /* tier C: the wait under way; tier B: any time off the CPU */
-    int64_t owed_ns;          /* tier C: CPU time that no sample stands for yet */
+    uint64_t owed_ns;         /* tier C: CPU time that no sample stands for yet */
     uint8_t state;            /* enum outside_state */
     uint8_t ended;
     uint8_t looked; /* tier B: spot is of this wait */

@@ -99,6 +99,8 @@ void quality_compute(struct quality *q, const struct store *s, const struct meta
     q->cost_share = bpf == UINT64_MAX || own == UINT64_MAX ? NAN : share(bpf + own, known(target));
     if (!store_counter(s, "cpu.taken", 0) && m->kind && !strcmp(m->kind, "imported"))
         q->unwound_share = NAN; /* stacks from elsewhere: nobody knows how they were walked */
+    if (m->tier && !strcmp(m->tier, "C"))
+        q->unwound_share = NAN; /* native frames of what runs can't be had there at all */
 }
 
 void quality_json(const struct quality *q, struct json_writer *w)

@@ -15,7 +15,7 @@ setup() {
     chmod 755 "$D"
     mkdir -m 777 "$D/out"
     cp "$WPROF" "$BUILD/tests/refuse" "$D/"
-    cp "$WORKLOADS/split" "$WORKLOADS/wait_one" "$WORKLOADS/wait_one-fp" "$WORKLOADS/big_frame" "$ROOT/tests/workloads/split.py" "$D/"
+    cp "$WORKLOADS/split" "$WORKLOADS/wait_one" "$WORKLOADS/wait_one-fp" "$WORKLOADS/big_frame" "$WORKLOADS/threads" "$ROOT/tests/workloads/split.py" "$D/"
     find "$D" -maxdepth 1 -type f -exec chmod 755 {} +
     WPROF=$D/wprof
     cd "$D/out" || return
@@ -85,6 +85,7 @@ split_holds() {
     user "$WPROF" record -q --tier C -F 199 -o s -- "$PYTHON" "$D/split.py" 3
     [ "$(meta s tier)" = C ]
     split_holds s
+    [ "$(quality s unwound_share)" = None ]
 }
 
 @test "tier C: of C programs the processes' CPU times are right" {
@@ -142,6 +143,12 @@ END
     user "$WPROF" record -q --tier B -F 199 -o s -- "$D/big_frame" 1
     holds "$(quality s truncated) > 0.9 * $(quality s taken)"
     holds "$(share s 'truncated.*leaf') > 0.9"
+}
+
+@test "tier C: threads that run for less than a period count together" {
+    works C
+    user "$WPROF" record -q --tier C -F 99 -o s -- "$D/threads" 200 5
+    holds "$(quality s taken) > 0.8 * $(quality s expected) && $(quality s taken) < 1.2 * $(quality s expected)"
 }
 
 @test "children and programs they become are followed in tiers B and C" {
