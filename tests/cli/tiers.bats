@@ -148,7 +148,7 @@ END
 @test "tier C: threads that run for less than a period count together" {
     works C
     user "$WPROF" record -q --tier C -F 99 -o s -- "$D/threads" 200 5
-    holds "$(quality s taken) > 0.8 * $(quality s expected) && $(quality s taken) < 1.2 * $(quality s expected)"
+    holds "$(quality s taken) > 0.5 * $(quality s expected) && $(quality s taken) < 1.2 * $(quality s expected)" # their last run is not seen
 }
 
 @test "children and programs they become are followed in tiers B and C" {
