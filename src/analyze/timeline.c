@@ -5,60 +5,11 @@
 
 #include <string.h>
 
-/* ---- processes and threads ---- */
-
-static uint32_t leader_of(const struct timeline_job *j, uint32_t task)
-{
-    const struct tasks *tasks = &j->s->store.tasks;
-    uint32_t leader = task ? tasks->list.a[task - 1].leader : 0;
-
-    return leader && leader <= tasks->list.n ? leader : task;
-}
-
-static uint32_t add_name(struct timeline_job *j, const struct task *task)
-{
-    const char *comm = strtab_get(&j->s->store.strings, task->comm);
-
-    return strtab_add(&j->t->stacks.strings, *comm ? comm : "?");
-}
-
-uint32_t job_process(struct timeline_job *j, uint32_t task)
-{
-    uint32_t leader = leader_of(j, task);
-    const struct task *t;
-
-    if (!leader)
-        return 0;
-    if (j->process_of[leader])
-        return j->process_of[leader];
-    t = &j->s->store.tasks.list.a[leader - 1];
-    j->process_of[leader] = (uint32_t)j->t->processes.n;
-    *vec_push(&j->t->processes) = (struct timeline_process){t->ns_pid ? t->ns_pid : t->pid, add_name(j, t)};
-    return j->process_of[leader];
-}
-
-uint32_t job_task(struct timeline_job *j, uint32_t task)
-{
-    const struct task *t;
-
-    if (!task || task > j->s->store.tasks.list.n)
-        return 0;
-    if (j->task_of[task])
-        return j->task_of[task];
-    t = &j->s->store.tasks.list.a[task - 1];
-    *vec_push(&j->t->tasks) = (struct timeline_task){.pid = t->ns_pid ? t->ns_pid : t->pid,
-                                                     .tid = t->ns_tid ? t->ns_tid : t->tid,
-                                                     .name = add_name(j, t),
-                                                     .process = job_process(j, task)};
-    j->task_of[task] = (uint32_t)j->t->tasks.n;
-    return j->task_of[task];
-}
-
 /* ---- events by task ---- */
 
 static uint32_t task_of_event(const struct timeline_job *j, const struct event *ev)
 {
-    return ev->task <= j->s->store.tasks.list.n ? ev->task : 0;
+    return ev->task <= j->s->store.tasks.list.n ? j->thread_of[ev->task] : 0;
 }
 
 struct timed {
@@ -119,12 +70,15 @@ static void look_around(struct timeline_job *j)
     const struct store *s = &j->s->store;
 
     j->t->end = m->end_mono > m->start_mono ? m->end_mono - m->start_mono : 0;
+    j->begin = UINT64_MAX;
     j->t->lost_spans = store_counter(s, "offcpu.lost", 0);
     for (size_t i = 0; i < s->events.n; i++) {
         const struct event *ev = &s->events.a[i];
         uint64_t end = job_time(j, ev->flags & EVENT_SHORT ? ev->ts : ev->ts + ev->dur);
 
         j->t->end = end > j->t->end ? end : j->t->end;
+        if (ev->kind != EVENT_MARKER && ev->kind != EVENT_METRIC && job_time(j, ev->ts) < j->begin)
+            j->begin = job_time(j, ev->ts);
         j->t->states |= ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ;
     }
 }
@@ -234,7 +188,7 @@ static void place(struct timeline_job *j)
             plan->lane.task = task;
             plan->lane.name = j->t->tasks.a[task - 1].name;
             j->t->tasks.a[task - 1].lane = (uint32_t)i + 1;
-        } else if (task && leader_of(j, plan->task) != plan->task) {
+        } else if (task && job_leader(j, plan->task) != plan->task) {
             plan->lane.task = task;
         }
     }
@@ -271,8 +225,7 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
     *t = (struct timeline){0};
     if (!timeline_has(s))
         return;
-    j.task_of = mem_calloc(ntasks + 1, sizeof(*j.task_of));
-    j.process_of = mem_calloc(ntasks + 1, sizeof(*j.process_of));
+    timeline_tasks_init(&j);
     timeline_stacks_init(&j.stacks, t, &s->store, o);
     *vec_push(&t->processes) = (struct timeline_process){.name = strtab_add(&t->stacks.strings, "machine")};
     look_around(&j);
@@ -285,8 +238,7 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
     timeline_stacks_release(&j.stacks);
     free(j.events);
     free(j.first);
-    free(j.task_of);
-    free(j.process_of);
+    timeline_tasks_release(&j);
     vec_release(&j.plans);
     vec_release(&j.raws);
 }

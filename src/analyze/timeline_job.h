@@ -37,7 +37,7 @@ uint32_t timeline_stacks_take(struct timeline_stacks *x, uint32_t stack);
 /* A lane to be, with the events that are its own. */
 struct lane_plan {
     struct timeline_lane lane;
-    uint32_t task;          /* id; 0: the machine's */
+    uint32_t task;          /* id of its first image; 0: the machine's */
     uint32_t order;         /* place among its kind: order of appearance */
     const uint32_t *events; /* of the task, by time */
     size_t nevents, weight; /* how many there are, how many count */
@@ -49,11 +49,15 @@ struct timeline_job {
     struct timeline *t;
     const struct session *s;
     const struct timeline_opts *o;
-    uint64_t start;       /* CLOCK_MONOTONIC */
-    uint32_t *events;     /* indices, task by task and by time */
-    size_t *first;        /* task id -> its first of `events`; one more at the end */
-    uint32_t *task_of;    /* task id -> index into t->tasks + 1 */
-    uint32_t *process_of; /* leader's task id -> index into t->processes */
+    uint64_t start;   /* CLOCK_MONOTONIC */
+    uint32_t *events; /* indices, task by task and by time */
+    size_t *first;    /* task id -> its first of `events`; one more at the end */
+    uint64_t begin;   /* of what was seen, in the session's time */
+    uint32_t
+        *thread_of; /* task id -> first task of the same thread: each program that it executes is a task */
+    uint32_t *image_of;   /* first task of a thread -> the last, whose name it bears */
+    uint32_t *task_of;    /* thread -> index into t->tasks + 1 */
+    uint32_t *process_of; /* leader's thread -> index into t->processes */
     VEC(struct lane_plan) plans;
     raw_spans raws;
     struct timeline_stacks stacks;
@@ -70,8 +74,11 @@ static inline uint64_t job_time(const struct timeline_job *j, uint64_t mono)
     return mono > j->start ? mono - j->start : 0;
 }
 
-uint32_t job_process(struct timeline_job *j, uint32_t task); /* index; makes it */
-uint32_t job_task(struct timeline_job *j, uint32_t task);    /* index + 1; makes it; 0 for 0 */
+void timeline_tasks_init(struct timeline_job *j);
+void timeline_tasks_release(struct timeline_job *j);
+uint32_t job_leader(const struct timeline_job *j, uint32_t task); /* the process's main thread; 0 for 0 */
+uint32_t job_process(struct timeline_job *j, uint32_t task);      /* index; makes it */
+uint32_t job_task(struct timeline_job *j, uint32_t task);         /* index + 1; makes it; 0 for 0 */
 
 /* Appends the plan's raw spans: what a thread did, or the marks of a process; fills in the lane's figures. */
 void timeline_thread(struct timeline_job *j, struct lane_plan *plan);

@@ -73,25 +73,34 @@ static uint64_t add_spans(struct timeline_job *j, struct lane_plan *plan, uint16
     return done;
 }
 
-/* From the thread's first to its last moment in the recording. */
+/*
+ * From the thread's first to its last moment in the recording. One that was there before ran since things are
+ * seen at all, for a wait would have been seen. Starts are of CLOCK_BOOTTIME, which is as much ahead as the
+ * machine was suspended: what is too late for the first event counts for nothing.
+ */
 static void lifetime(const struct timeline_job *j, struct lane_plan *plan)
 {
-    const struct task *task = &j->s->store.tasks.list.a[plan->task - 1];
+    const struct task *first = &j->s->store.tasks.list.a[plan->task - 1];
+    const struct task *last = &j->s->store.tasks.list.a[j->image_of[plan->task] - 1];
     struct timeline_lane *lane = &plan->lane;
+    uint64_t born = job_time(j, first->start_ns);
 
-    lane->from = job_time(j, task->first_ns);
-    lane->to = task->last_ns ? job_time(j, task->last_ns) : j->t->end;
+    lane->from = UINT64_MAX;
+    lane->to = last->last_ns ? job_time(j, last->last_ns) : j->t->end;
     for (size_t i = 0; i < plan->nevents; i++) {
         const struct event *ev = job_event(j, plan->events[i]);
-        uint64_t end = ev->flags & EVENT_SHORT ? ev->ts : ev->ts + ev->dur;
+        uint64_t start = job_time(j, ev->ts),
+                 end = ev->flags & EVENT_SHORT ? start : job_time(j, ev->ts + ev->dur);
 
         if (ev->kind != EVENT_OFFCPU && ev->kind != EVENT_RUNQ && ev->kind != EVENT_SAMPLE)
             continue;
-        if (job_time(j, ev->ts) < lane->from && !(ev->flags & EVENT_SHORT))
-            lane->from = job_time(j, ev->ts);
-        if (job_time(j, end) > lane->to)
-            lane->to = job_time(j, end);
+        lane->from = start < lane->from ? start : lane->from;
+        lane->to = end > lane->to ? end : lane->to;
     }
+    if (first->start_ns && born < lane->from)
+        lane->from = born > j->begin ? born : j->begin;
+    if (lane->from > j->t->end)
+        lane->from = j->t->end;
     if (lane->to > j->t->end)
         lane->to = j->t->end;
 }

@@ -35,7 +35,8 @@ PY
     perfetto t 'track("/ python3 (100)")["slices"][1][3] == {"what": "futex 0x7f00", "at": "Queue.get (queue.py)",
         "woken_by": "loader (101)", "woken_at": "slow_transform (train.py)"}'
     perfetto t 'track("/ python3 (100)")["slices"][1][4] == ["main (train.py)", "Queue.get (queue.py)", "futex_wait"]'
-    perfetto t '[ms(e) for e in track("/ loader (101)")["slices"]][1] == [10, 15, "preempted"]'
+    perfetto t '[ms(e) for e in track("/ loader (101)")["slices"]] ==
+        [[0, 5, "preempted"], [5, 100, "running"]]'
 }
 
 @test "perfetto: wake-ups are flows, samples have stacks" {

@@ -51,3 +51,43 @@ assert eval(sys.argv[1]), info' "$2"
     "$WPROF" render --view timeline -o page.html real
     info page.html 'not info["timeline"]["switches"]'
 }
+
+# What is recorded, laid out over time, is what the scheduler counted.
+@test "timeline: waits of known length and place; running adds up to the CPU time" {
+    need_tier_a
+    "$WPROF" record -o real -- sh -c 'sleep 0.5; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done' 2>/dev/null
+    "$WPROF" export --format perfetto -o t real
+    python3 "$BATS_TEST_DIRNAME/../tools/perfetto.py" t >decoded
+    "$WPROF" show --by thread --json real >show.json
+    python3 - <<'PY'
+import json
+*tracks, other = [json.loads(line) for line in open("decoded")]
+
+def thread(comm):
+    found = [t for t in tracks if t["kind"] == "thread" and f"/ {comm} (" in t["track"]]
+    assert len(found) == 1, [t["track"] for t in tracks]
+    return found[0]
+
+def seconds(track, state):
+    return sum(e[1] - e[0] for e in track["slices"] if e[2] == state) / 1e9
+
+sleeper, shell = thread("sleep"), thread("sh")
+assert 0.5 <= seconds(sleeper, "sleep") < 0.6, [e[:3] for e in sleeper["slices"]]
+slept = next(e for e in sleeper["slices"] if e[2] == "sleep")
+assert any(e[2] == "child process" and e[0] < slept[1] <= e[1] for e in shell["slices"]), "sh waits for sleep"
+assert any(flow.startswith("sleep") and "-> sh" in flow for flow in other["flows"]), other["flows"]
+
+def rows(value):
+    if isinstance(value, dict):
+        return [r for v in value.values() for r in rows(v)] + ([value] if "cpu_ns" in value and "tid" in value else [])
+    return [r for v in value for r in rows(v)] if isinstance(value, list) else []
+
+tid = int(shell["track"].rsplit("(", 1)[1].rstrip(")"))
+cpu = next(r["cpu_ns"] for r in rows(json.load(open("show.json"))) if r["tid"] == tid) / 1e9
+running = seconds(shell, "running")
+assert 0.98 * cpu <= running <= 1.05 * cpu + 0.02, (running, cpu)
+# Nothing in between: from the first moment to the last, the thread is in one state.
+slices = shell["slices"]
+assert all(a[1] == b[0] for a, b in zip(slices, slices[1:])), [e[:3] for e in slices]
+PY
+}

@@ -305,7 +305,7 @@ static void add_lanes(struct world *w)
     w->s.store.tasks.list.a[1].comm = strtab_add(&w->s.store.strings, HOSTILE);
     world_wait(w, w->main, 2000, 3000, WAIT_FUTEX, "futex 0x7f00", w->worker);
     world_event(w, EVENT_RUNQ, w->main, 5000, 500);
-    world_event(w, EVENT_RUNQ, w->worker, 1000, 500)->flags = EVENT_PREEMPTED;
+    world_event(w, EVENT_RUNQ, w->worker, 0, 500)->flags = EVENT_PREEMPTED;
     for (unsigned i = 0; i < 20; i++)
         world_event(w, EVENT_SAMPLE, w->main, 5600 + 200 * i, 0)->stack = w->run_stack;
     world_event(w, EVENT_SAMPLE, w->worker, 3000, 0)->stack = w->load_stack;

@@ -61,7 +61,7 @@ static void what_is_no_wait_is_running(void **state)
     world_run(&w);
     build(&w, &t);
     expect(&t, "python3", 0, "running 0-20, futex 20-50, runnable 50-55, running 55-100");
-    expect(&t, "loader", 0, "running 0-10, preempted 10-15, running 15-100");
+    expect(&t, "loader", 0, "preempted 0-5, running 5-100");
     assert_int_equal(t.processes.n, 2);
     assert_int_equal(t.lanes.n, 2);
     assert_int_equal(t.end, 100 * MS);
@@ -136,6 +136,33 @@ static void without_switches_there_are_ticks_alone(void **state)
     assert_int_equal(t.spans.n, 0);
     assert_int_equal(t.lanes.a[0].nticks, 2);
     assert_int_equal(t.ticks.a[0].ts, 5 * MS);
+    timeline_release(&t);
+    world_release(&w);
+}
+
+/* A thread that executes another program is another task, and the same thread; one that is born later starts
+ * then. */
+static void a_thread_is_one_lane(void **state)
+{
+    struct timeline t;
+    struct world w;
+    uint32_t child, image;
+
+    world_init(&w);
+    world_run(&w);
+    child = world_task(&w, 300, 300, "sh", 0);
+    image = world_task(&w, 300, 301, "sleep", 0);
+    w.s.store.tasks.list.a[image - 1].tid = 300;
+    w.s.store.tasks.list.a[image - 1].leader = image;
+    for (uint32_t i = child - 1; i < image; i++)
+        w.s.store.tasks.list.a[i].start_ns = FIXTURE_START + 30 * MS;
+    world_wait(&w, child, 40, 10, WAIT_FAULT, NULL, 0);
+    world_wait(&w, image, 60, 20, WAIT_SLEEP, NULL, 0);
+    w.s.store.tasks.list.a[image - 1].last_ns = FIXTURE_START + 85 * MS;
+    build(&w, &t);
+    expect(&t, "sleep", 0, "running 30-40, page fault 40-50, running 50-60, sleep 60-80, running 80-85");
+    assert_int_equal(t.lanes.n, 3);
+    assert_int_equal(t.processes.n, 3);
     timeline_release(&t);
     world_release(&w);
 }
@@ -276,6 +303,7 @@ int main(void)
         cmocka_unit_test(a_wait_has_stack_reason_and_waker),
         cmocka_unit_test(spans_are_put_in_order),
         cmocka_unit_test(without_switches_there_are_ticks_alone),
+        cmocka_unit_test(a_thread_is_one_lane),
         cmocka_unit_test(waits_for_the_gil_lie_over_the_rest),
         cmocka_unit_test(marks_and_metrics_have_lanes),
         cmocka_unit_test(the_size_is_bounded),

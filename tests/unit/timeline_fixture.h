@@ -94,12 +94,12 @@ static inline void world_init(struct world *w)
 }
 
 /* main runs 0-20, waits 20-50 for the worker, is runnable 50-55, runs to the end. The worker: preempted
- * 10-15. */
+ * 0-5. */
 static inline void world_run(struct world *w)
 {
     world_wait(w, w->main, 20, 30, WAIT_FUTEX, "futex 0x7f00", w->worker);
     world_event(w, EVENT_RUNQ, w->main, 50, 5);
-    world_event(w, EVENT_RUNQ, w->worker, 10, 5)->flags = EVENT_PREEMPTED;
+    world_event(w, EVENT_RUNQ, w->worker, 0, 5)->flags = EVENT_PREEMPTED;
     world_event(w, EVENT_SAMPLE, w->main, 12, 0)->stack = w->run_stack;
     world_event(w, EVENT_SAMPLE, w->worker, 30, 0)->stack = w->load_stack;
 }
