@@ -2,6 +2,7 @@
 #include "collect/outside.h"
 
 #include "base/mem.h"
+#include "collect/untaken.h"
 #include "collect/wait_class.h"
 #include "platform/clock.h"
 
@@ -466,10 +467,7 @@ int outside_follow(struct outside *o, struct err *e)
         outside_walked(o, outside_thread(o, (uint32_t)pid, (uint32_t)pid, now), now, &id);
     }
     if (!o->processes.n)
-        return err_set(
-            e,
-            "process %d has ended, or what it maps may not be read (another user's: sudo, or CAP_SYS_PTRACE)",
-            (int)ctx->targets.a[0]);
+        return untaken(ctx, e);
     outside_scan(o);
     return 0;
 }

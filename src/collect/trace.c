@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "collect/untaken.h"
 #include "platform/clock.h"
 #include "platform/perf_event.h"
 
@@ -198,15 +199,7 @@ static int follow_targets(struct trace *t, struct err *e)
 
     if (n)
         return n < 0 ? -1 : 0;
-    if (ctx->targets.n == 1)
-        return err_set(
-            e,
-            "process %d has ended, or what it maps may not be read (another user's: sudo, or CAP_SYS_PTRACE)",
-            (int)ctx->targets.a[0]);
-    return err_set(e,
-                   "the %zu processes have ended, or what they map may not be read (another user's: sudo, or "
-                   "CAP_SYS_PTRACE)",
-                   ctx->targets.n);
+    return untaken(ctx, e);
 }
 
 static int open_parts(struct trace *t, struct err *e)
