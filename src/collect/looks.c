@@ -15,6 +15,8 @@
 
 /* Births and ends are looked for this often at most, however fast the looks are. */
 #define SCAN_NS 10000000ull
+/* How often a process's whole CPU time is read where threads of it end. */
+#define CHECK_NS 50000000ull
 
 struct looks_private {
     int timer_fd;
@@ -125,12 +127,11 @@ static void sample_running(struct looks *l, struct outside_thread *t, uint64_t t
 }
 
 /* What it ran without being met running. The rests of many short-lived threads make samples together. */
-static void sample_rest(struct looks *l, struct outside_thread *t, uint64_t ts)
+static void sample_rest(struct looks *l, struct outside_thread *t, uint64_t rest, uint64_t ts)
 {
     uint64_t n;
 
-    l->rests_ns += t->owed_ns;
-    t->owed_ns = 0;
+    l->rests_ns += rest;
     n = l->rests_ns / l->period;
     l->rests_ns -= n * l->period;
     if (n && l->sampling)
@@ -172,14 +173,46 @@ static void account_waits(struct looks *l, struct outside_thread *t, uint64_t ts
 
 static void ended(struct looks *l, struct outside_thread *t, uint64_t ts)
 {
+    struct outside_process *op = outside_find_process(&l->outside, t->task.tgid);
+
+    if (op)
+        op->thread_ended = 1;
     end_wait(l, t, ts, 0);
-    sample_rest(l, t, ts);
+    sample_rest(l, t, t->owed_ns, ts);
     outside_spans_end(&l->outside, t, ts);
     outside_ended(&l->outside, t, ts);
 }
 
+static uint64_t whole_time(const struct outside_process *p)
+{
+    struct proctask st;
+
+    return proctask_stat((pid_t)p->pid, 0, &st) ? 0 : st.user_ns + st.sys_ns;
+}
+
+/* What ended threads ran after they were last looked at: the process's whole time, to a clock tick, has it.
+ */
+static void check_whole(struct looks *l, struct outside_process *p, uint64_t ts)
+{
+    struct outside *o = &l->outside;
+    struct outside_thread *leader = outside_find(o, p->pid);
+    uint64_t whole, seen = p->before_ns + p->seen_ns;
+
+    if (!p->thread_ended || p->ended || !leader || ts - p->checked_ns < CHECK_NS)
+        return;
+    p->thread_ended = 0;
+    p->checked_ns = ts;
+    whole = whole_time(p);
+    if (whole <= seen)
+        return;
+    p->seen_ns += whole - seen;
+    o->ended_ns += whole - seen;
+    sample_rest(l, leader, whole - seen, ts);
+}
+
 static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
 {
+    struct outside_process *op = outside_find_process(&l->outside, t->task.tgid);
     struct outside_spot spot = {0};
     struct proctask_run now;
     uint64_t run, delay, gone, off;
@@ -199,6 +232,8 @@ static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
     account_waits(l, t, ts, off, delay, blocked);
     t->spot = spot;
     t->run_ns += run;
+    if (op)
+        op->seen_ns += run;
     t->owed_ns += run;
     t->last = now;
     t->last_ts = ts;
@@ -224,6 +259,8 @@ int looks_poll(struct looks *l, struct err *e)
     for (size_t i = 0; i < o->threads.n; i++)
         if (!o->threads.a[i]->ended)
             look_at(l, o->threads.a[i], ts);
+    for (size_t i = 0; i < o->processes.n; i++)
+        check_whole(l, o->processes.a[i], ts);
     outside_sweep(o);
     return 0;
 }
@@ -318,6 +355,8 @@ int looks_begin(struct looks *l, struct err *e)
         read_figures(l, t, &t->last);
         t->last_ts = ts;
     }
+    for (size_t i = 0; i < o->processes.n; i++)
+        o->processes.a[i]->before_ns = whole_time(o->processes.a[i]);
     l->own->begun = 1;
     return 0;
 }
@@ -348,8 +387,12 @@ int looks_end(struct looks *l, struct err *e)
         if (t->ended)
             continue;
         end_wait(l, t, ts, EVENT_OPEN);
-        sample_rest(l, t, ts);
+        sample_rest(l, t, t->owed_ns, ts);
         outside_spans_end(o, t, ts);
+    }
+    for (size_t i = 0; i < o->processes.n; i++) {
+        o->processes.a[i]->checked_ns = 0;
+        check_whole(l, o->processes.a[i], ts);
     }
     return 0;
 }

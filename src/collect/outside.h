@@ -56,6 +56,10 @@ struct outside_process {
     int image_fd;         /* /proc/PID/environ: empty once the image is gone; -1 */
     uint64_t born_ns;     /* it, or its image */
     uint32_t threads;     /* alive */
+    uint64_t before_ns;   /* tier C: its CPU time before the beginning, */
+    uint64_t seen_ns;     /* and what was seen since of its threads */
+    uint64_t checked_ns;  /* when that was last held against the whole */
+    uint8_t thread_ended; /* since then */
     uint8_t ended;
     VEC(struct py_thread) python;
     uint64_t python_ns; /* when they were listed */
