@@ -293,9 +293,9 @@ class TimelinePainter {
         if (!row.lane)
             this.paintProcessName(c, row, y);
         else if (row.lane.kind === LANE_METRIC)
-            this.paintNamePair(c, this.model.laneName(row.lane), formatCompact(this.pane.mostOf(row.lane)), y, row.h);
+            this.paintNamePair(c, this.model.laneName(row.lane), formatCompact(this.pane.mostOf(row.lane)), y, row);
         else
-            this.paintNamePair(c, this.model.laneName(row.lane), this.pane.busyShare(row.lane), y, row.h);
+            this.paintNamePair(c, this.model.laneName(row.lane), this.pane.busyShare(row.lane), y, row);
     }
     paintProcessName(c, row, y) {
         const {name, pid} = this.model.processes[row.process], folded = this.pane.folded.has(row.process);
@@ -306,10 +306,12 @@ class TimelinePainter {
         c.fillText(fitText(c, row.process ? `${name} ${pid}` : name, LABELS - 30), 22, y + row.h / 2);
         c.font = this.font;
     }
-    paintNamePair(c, name, value, y, h) {
-        const room = value ? c.measureText(value).width + 8 : 0;
+    paintNamePair(c, name, value, y, {h, alone}) {
+        const room = value ? c.measureText(value).width + 8 : 0, x = alone ? 8 : 22;
         c.fillStyle = this.text;
-        c.fillText(fitText(c, name, LABELS - 34 - room), 22, y + h / 2);
+        c.font = alone ? "600 " + this.font : this.font;
+        c.fillText(fitText(c, name, LABELS - x - 12 - room), x, y + h / 2);
+        c.font = this.font;
         c.fillStyle = this.muted;
         c.textAlign = "right";
         c.fillText(value, LABELS - 8, y + h / 2);

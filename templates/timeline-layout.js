@@ -22,10 +22,13 @@ function laneFilter(model, text) {
     };
 }
 
-/* Rows from the top: {y, h, process} or {y, h, lane, index}. */
+/* Rows from the top: {y, h, process} or {y, h, lane, index, alone}. A process of one thread and nothing
+ * else needs no header: alone. */
 function layoutTimeline(model, filter, folded) {
-    const rows = [];
+    const rows = [], lanes = new Map();
     let y = 0, process = -1;
+    for (const lane of model.lanes)
+        lanes.set(lane.process, (lanes.get(lane.process) ?? 0) + (lane.kind === LANE_THREAD ? 1 : 2));
     const add = (row, h) => {
         rows.push(Object.assign(row, {y, h}));
         y += h;
@@ -35,10 +38,11 @@ function layoutTimeline(model, filter, folded) {
             return;
         if (lane.process !== process) {
             process = lane.process;
-            add({process}, ROW.process);
+            if (lanes.get(process) > 1)
+                add({process}, ROW.process);
         }
         if (!folded.has(process))
-            add({lane, index, process}, laneHeight(lane, model.info.switches));
+            add({lane, index, process, alone: lanes.get(process) === 1}, laneHeight(lane, model.info.switches));
     });
     return {rows, height: y};
 }
