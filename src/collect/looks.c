@@ -110,7 +110,7 @@ static void sample_running(struct looks *l, struct outside_thread *t, uint64_t t
     p = outside_walked(o, t, ts, &id);
     outside_find_python(o, p, ts);
     for (int tries = 0; p->python && tries < 2; tries++) {
-        struct py_mem mem = pythons_memory(&o->taker.pythons, p);
+        struct py_mem mem = outside_memory(o, p);
 
         python = outside_python(o, t, p, &mem);
         if (python >= 0)
@@ -349,6 +349,7 @@ int looks_begin(struct looks *l, struct err *e)
         every = (struct itimerspec){{1, 0}, {1, 0}};
     if (timerfd_settime(l->own->timer_fd, 0, &every, NULL) < 0)
         return err_sys(e, errno, "timerfd");
+    outside_scan(o);                            /* it may have run for a while: --delay */
     for (size_t i = 0; i < o->threads.n; i++) { /* what they did before doesn't count */
         struct outside_thread *t = o->threads.a[i];
 

@@ -120,6 +120,8 @@ void outside_release(struct outside *o)
     who_release(&o->who);
     buf_release(&o->record);
     close_fd(o->births_fd);
+    for (size_t i = 0; i < OUTSIDE_MEMORIES; i++)
+        free(o->memory[i]);
     free(o->python);
     free(o->stack);
 }

@@ -44,7 +44,7 @@ struct outside_thread {
     uint8_t looked; /* tier B: spot is of this wait */
 };
 
-enum { OUTSIDE_STACK = 128 << 10 };
+enum { OUTSIDE_STACK = 128 << 10, OUTSIDE_MEMORIES = 8 };
 
 enum outside_state { OUTSIDE_UNKNOWN, OUTSIDE_ON, OUTSIDE_BLOCKED, OUTSIDE_TAKEN };
 
@@ -88,7 +88,8 @@ struct outside {
     uint64_t boot_ns;  /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
     struct buf record; /* of the wire_sample that is being made */
     struct py_stack *python;
-    uint8_t *stack; /* OUTSIDE_STACK bytes, of a thread's */
+    struct py_process *memory[OUTSIDE_MEMORIES]; /* by pid: each knows what its process's walks take */
+    uint8_t *stack;                              /* OUTSIDE_STACK bytes, of a thread's */
     uint32_t markers[8];
     uint64_t ended_ns; /* run_ns of threads that have ended */
     int off;           /* waits are wanted */
@@ -128,8 +129,11 @@ uint64_t outside_run_ns(struct outside *o); /* CPU time seen; also enters each t
 
 /* ---- what they do ---- */
 
+/* The process's memory as of now; borrowed until the next call. */
+struct py_mem outside_memory(struct outside *o, const struct process *p);
+
 /* The Python stack of t at this moment into o->python: 1; 0: it runs no Python; -1: it can't be read. mem as
- * of pythons_memory(), or with something in front. */
+ * of outside_memory(), or with something in front. */
 int outside_python(struct outside *o, struct outside_thread *t, struct process *p, const struct py_mem *mem);
 
 /* The wire_sample in o->record, without parts; its header's size is set by outside_record_end. */

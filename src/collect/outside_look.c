@@ -14,7 +14,7 @@
 
 /* Of a blocked thread's stack: what lies beyond is read when it is needed. Where the walk does not come to
  * its end, rbp was needed and may lie behind large locals: then once more with all of this. */
-enum { STACK_COPY = 8192, STACK_COPY_MAX = OUTSIDE_STACK };
+enum { STACK_COPY = 16384, STACK_COPY_MAX = OUTSIDE_STACK };
 
 /* A thread without a Python state is looked for again after so long; its name is read again. */
 #define AGAIN_NS 200000000ull
@@ -23,6 +23,19 @@ enum { STACK_COPY = 8192, STACK_COPY_MAX = OUTSIDE_STACK };
 #define LISTED_NS 1000000ull
 
 /* ---- Python ---- */
+
+struct py_mem outside_memory(struct outside *o, const struct process *p)
+{
+    struct py_process **at = &o->memory[p->ns_tgid % OUTSIDE_MEMORIES];
+
+    if (!*at) {
+        *at = py_process_new(0);
+        (*at)->ahead = 1;
+    }
+    (*at)->pid = p->gone ? 0 : (pid_t)p->ns_tgid;
+    py_process_forget(*at);
+    return py_process_mem(*at);
+}
 
 static uint64_t search(const struct outside_process *p, uint32_t tid)
 {
@@ -235,7 +248,7 @@ int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struc
         return -1;
     }
     p = outside_walked(o, t, ts, &id);
-    mem = pythons_memory(&o->taker.pythons, p);
+    mem = outside_memory(o, p);
     python = outside_python(o, t, p, &mem);
     now.stack = walk_blocked(o, t, p, &call, python, STACK_COPY, ts, &now.flags);
     if (!(now.flags & EVENT_ROOT))

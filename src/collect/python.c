@@ -24,19 +24,16 @@ void pythons_release(struct pythons *py)
     py_detector_release(&py->detector);
     py_codes_release(&py->codes);
     vec_release(&py->layouts);
-    for (size_t i = 0; i < PYTHONS_MEMORIES; i++)
-        free(py->memory[i]);
+    free(py->memory);
 }
 
 struct py_mem pythons_memory(struct pythons *py, const struct process *p)
 {
-    struct py_process **at = &py->memory[p->ns_tgid % PYTHONS_MEMORIES];
-
-    if (!*at)
-        *at = py_process_new(0);
-    (*at)->pid = p->gone ? 0 : (pid_t)p->ns_tgid;
-    py_process_forget(*at);
-    return py_process_mem(*at);
+    if (!py->memory)
+        py->memory = py_process_new(0);
+    py->memory->pid = p->gone ? 0 : (pid_t)p->ns_tgid;
+    py_process_forget(py->memory);
+    return py_process_mem(py->memory);
 }
 
 /* ---- processes ---- */

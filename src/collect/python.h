@@ -23,8 +23,6 @@ struct process_python {
     uint32_t generation; /* of one image's memory: a fork's child has its parent's */
 };
 
-enum { PYTHONS_MEMORIES = 8 };
-
 struct pythons {
     struct store *store;
     struct meta *meta;
@@ -36,7 +34,7 @@ struct pythons {
     uint32_t generation;
     struct map frames; /* hash of {code object, instruction} -> frame id */
     struct map copies; /* hash of a code object's identity -> struct wire_pycode *, until it is needed */
-    struct py_process *memory[PYTHONS_MEMORIES]; /* by pid: each knows what its process's walks take */
+    struct py_process *memory;
     uint32_t unnamed;    /* frame of code that could not be named any more; 0: none so far */
     uint64_t names_lost; /* code objects like that */
 };

@@ -78,7 +78,7 @@ static void take_python(struct rings *r, const struct perf_task_record *rec, str
         w->python_flags = WIRE_PY_STATE | WIRE_PY_ERROR;
         return;
     }
-    v.below = pythons_memory(&o->taker.pythons, p);
+    v.below = outside_memory(o, p);
     rc = outside_python(o, t, p, &mem);
     if (rc < 0)
         w->python_flags = WIRE_PY_STATE | WIRE_PY_ERROR;
@@ -434,6 +434,7 @@ int rings_begin(struct rings *r, struct err *e)
     if (r->own->begun)
         return 0;
     r->own->begun = 1;
+    outside_scan(&r->outside); /* disabled events don't tell of births and images: --delay */
     sum_times(r, &r->own->user, &r->own->sys);
     perf_task_enable(&r->events, 1);
     return 0;

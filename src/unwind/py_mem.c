@@ -79,7 +79,7 @@ static const uint8_t *piece_of(struct py_process *p, uint64_t addr)
     uint64_t base = addr & ~(uint64_t)(PY_PIECE - 1);
     size_t i = place_of(base);
 
-    if (p->fresh && p->before_pid == p->pid)
+    if (p->ahead && p->fresh && p->before_pid == p->pid)
         read_ahead(p, base);
     p->fresh = 0;
     p->before_pid = p->pid;

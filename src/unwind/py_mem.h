@@ -24,13 +24,14 @@ static inline void py_mem_forget(const struct py_mem *m)
         m->forget(m->ctx);
 }
 
-enum { PY_PIECES = 128, PY_PIECE = 1024 };
+enum { PY_PIECES = 256, PY_PIECE = 256 };
 
 /*
  * A live process, read by process_vm_readv(2) a piece at a time; the target isn't stopped. Pieces are
  * remembered until py_process_forget(), so that one walk sees memory of nearly one moment: forget before
- * each. What the walk before took is read at once with the first piece of the next: most of it is wanted
- * again, and one call costs little more than one piece.
+ * each. With `ahead`, what the walk before took is read at once with the first piece of the next: where the
+ * same process is walked again and again most of it is wanted again, and one call costs little more than one
+ * piece.
  */
 struct py_process {
     pid_t pid;
@@ -40,6 +41,7 @@ struct py_process {
     uint32_t used_n;
     uint32_t before_n; /* and those of the walk before */
     uint64_t before[PY_PIECES];
+    uint8_t ahead; /* the owner's to set */
     pid_t before_pid;
     uint8_t fresh; /* nothing was read since py_process_forget() */
     uint8_t piece[PY_PIECES][PY_PIECE];
