@@ -237,6 +237,7 @@ static void apply(struct rings *r, const struct waiting *w)
     if (rec.kind == PERF_TASK_CODE && rec.code.kind == PERF_KIND_LOST) { /* switches may be among them */
         for (size_t i = 0; i < r->outside.threads.n; i++)
             r->outside.threads.a[i]->state = OUTSIDE_UNKNOWN;
+        outside_scan(&r->outside); /* and births, and new images */
         return;
     }
     t = rec.kind == PERF_TASK_EXIT ? outside_find(&r->outside, rec.tid)
