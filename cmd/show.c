@@ -102,6 +102,8 @@ static void show_waits(struct show *x)
     struct table t;
 
     waits_top(&t, &x->s, x->o->top);
+    if (!table_rows(&t))
+        log_warn("no wait was recorded (record --collect cpu,offcpu lists them)");
     show_table(x, &t, "Waits, by time");
 }
 

@@ -2,6 +2,7 @@
 #include "collect/intern.h"
 
 #include "base/hash.h"
+#include "platform/clock.h"
 #include "platform/procfs.h"
 
 #include <stdio.h>
@@ -47,6 +48,9 @@ static uint32_t kernel_frame(struct intern *n, const struct raw_frame *r)
     return (uint32_t)*slot;
 }
 
+/* Most JIT compilers never write a map: looking for it at each new address would cost more than the walk. */
+#define PERF_MAP_RETRY_NS 500000000ull
+
 static uint32_t jit_module(struct intern *n, struct process *p)
 {
     struct module m = {.kind = MODULE_JIT, .fd = -1, .task = p->leader};
@@ -54,6 +58,9 @@ static uint32_t jit_module(struct intern *n, struct process *p)
 
     if (p->jit_module && p->has_perf_map)
         return p->jit_module;
+    if (p->jit_module && clock_monotonic() - p->perf_map_tried < PERF_MAP_RETRY_NS)
+        return p->jit_module;
+    p->perf_map_tried = clock_monotonic();
     if (!p->gone && p->ns_tgid)
         m.fd = procfs_open_perf_map((pid_t)p->ns_tgid, p->own_tgid);
     if (m.fd >= 0) {

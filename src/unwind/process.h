@@ -30,6 +30,7 @@ struct process {
     uint32_t jit_module;              /* in the store; 0: no JIT frame yet */
     uint32_t leader;                  /* task id in the store, 0: none yet */
     uint64_t rescan_ns;               /* when /proc was last read */
+    uint64_t perf_map_tried;          /* CLOCK_MONOTONIC ns: when its perf map was last looked for */
     uint8_t dirty;                    /* the kernel's side hasn't got these mappings yet */
     uint8_t gone;                     /* it ended: freed at the next turn */
     uint8_t has_perf_map;

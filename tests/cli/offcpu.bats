@@ -10,6 +10,7 @@ setup_file() {
 setup() {
     need_tier_a
     cd "$BATS_TEST_TMPDIR"
+    export WPROF_RECORD_COLLECT=cpu,offcpu
 }
 
 # record PROG ARGS...: a session in ./s; what the program printed in ./out.
@@ -51,16 +52,21 @@ for c in json.load(open("s/meta.json"))["collectors"]:
     if c["name"] == sys.argv[1].split(".")[0]: print(c["counters"][sys.argv[1].split(".")[1]])' "$1"
 }
 
+# The time that a wait took: blocked until woken, then runnable until it runs.
+took() {
+    local others='^$' within=0.02 all
+
+    record "$1" "$2" 20 20
+    [ "$2" != child ] || { others=nanosleep within=0.1; } # fork(2) takes time on the CPU
+    all=$(($(ns offcpu ';main;g;f;' "$others") + $(ns runq ';main;g;f;|short delays' "$others")))
+    near "$all" "$(cat out)" $within
+}
+
 @test "sleep, poll, pipe, futex, child: the time that they took, main;g;f whole" {
     for v in wait_one wait_one-fp; do
         for kind in sleep poll pipe futex child; do
             echo "$v $kind"
-            record $v $kind 20 20
-            # blocked until woken, then runnable until it runs
-            others='^$' within=0.02
-            [ "$kind" != child ] || { others=nanosleep within=0.1; } # fork(2) takes time on the CPU
-            all=$(($(ns offcpu ';main;g;f;' "$others") + $(ns runq ';main;g;f;|short delays' "$others")))
-            near "$all" "$(cat out)" $within
+            in_three took $v $kind
             [ "$kind" = child ] || holds "$(ns offcpu ';main;g;f;') >= 0.98 * 20 * 20e6"
             [ "$(ns offcpu 'g;f' '_start;.*main;g;f;')" = 0 ]
         done
@@ -108,12 +114,16 @@ for c in json.load(open("s/meta.json"))["collectors"]:
     done
 }
 
-@test "time off the CPU is what the scheduler has counted" {
-    PIDS=--pids
+conserved() {
     record pingpong pipe 400 500
     while read -r name tid blocked; do
-        near "$(ns offcpu "$name \\($tid\\);.*(serve|answer);|$name \\($tid\\);\\[short waits\\]")" "$blocked" 0.005
+        near "$(ns offcpu "$name \\($tid\\);.*(serve|answer);|$name \\($tid\\);\\[short waits\\]")" "$blocked" 0.005 || return 1
     done <out
+}
+
+@test "time off the CPU is what the scheduler has counted" {
+    PIDS=--pids
+    in_three conserved
     # The same where all of it is summed; that has what the threads did before and after, too. Interrupts and time that
     # a hypervisor takes are neither run nor delay in the scheduler's figures: they count the more, the shorter waits are.
     MORE=--min-block=1s record pingpong unix 400 500
