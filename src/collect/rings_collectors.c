@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On-CPU samples of own processes from perf's rings: tier B. */
+/* The collectors of tier B: where the CPU time of own processes goes, and their time off the CPU, by perf's
+ * rings. */
 #include "base/mem.h"
 #include "collect/rings.h"
 
@@ -17,7 +18,7 @@ static void ring_free(struct collector *c)
     free(c);
 }
 
-static struct collector *ring_open(struct record_ctx *ctx, struct err *e)
+static struct collector *ring_new(struct record_ctx *ctx, struct err *e)
 {
     struct collector *c = mem_calloc(1, sizeof(*c));
 
@@ -26,10 +27,31 @@ static struct collector *ring_open(struct record_ctx *ctx, struct err *e)
         free(c);
         return NULL;
     }
+    return c;
+}
+
+static struct collector *cpu_open(struct record_ctx *ctx, struct err *e)
+{
+    struct collector *c = ring_new(ctx, e);
+
+    if (!c)
+        return NULL;
     c->rings->sampling = 1;
     snprintf(c->detail, sizeof(c->detail), "%s%s%s%s", c->rings->events.event.name,
              c->rings->why[0] ? ": " : "", c->rings->why,
              c->rings->events.kernel ? "" : "; the kernel's side is not sampled");
+    return c;
+}
+
+static struct collector *off_open(struct record_ctx *ctx, struct err *e)
+{
+    struct collector *c = ring_new(ctx, e);
+
+    if (!c)
+        return NULL;
+    c->rings->outside.off = 1;
+    snprintf(c->detail, sizeof(c->detail),
+             "waits and their delays by switches; where, from 10 ms on; wakers are not seen");
     return c;
 }
 
@@ -76,7 +98,23 @@ const struct collector_ops collector_cpu_rings = {
     .summary = "stacks of what runs on a CPU, by samples",
     .on_by_default = 1,
     .tiers = TIER_B,
-    .open = ring_open,
+    .open = cpu_open,
+    .start = ring_start,
+    .fd = ring_fd,
+    .poll = ring_poll,
+    .stop = ring_stop,
+    .counters = ring_counters,
+    .detail = ring_detail,
+    .alive = ring_alive,
+    .free = ring_free,
+};
+
+const struct collector_ops collector_offcpu_rings = {
+    .name = "offcpu",
+    .summary = "what threads wait for off the CPU, and where",
+    .on_by_default = 1,
+    .tiers = TIER_B,
+    .open = off_open,
     .start = ring_start,
     .fd = ring_fd,
     .poll = ring_poll,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time off the CPU of own processes, looked at from outside: tier C. */
+/* The collectors of tier C: where the CPU time of own processes goes, and their time off the CPU, looked at
+ * from outside. */
 #include "base/mem.h"
 #include "collect/looks.h"
 
@@ -17,7 +18,7 @@ static void look_free(struct collector *c)
     free(c);
 }
 
-static struct collector *look_open(struct record_ctx *ctx, struct err *e)
+static struct collector *look_new(struct record_ctx *ctx, struct err *e)
 {
     struct collector *c = mem_calloc(1, sizeof(*c));
 
@@ -26,6 +27,28 @@ static struct collector *look_open(struct record_ctx *ctx, struct err *e)
         free(c);
         return NULL;
     }
+    return c;
+}
+
+static struct collector *cpu_open(struct record_ctx *ctx, struct err *e)
+{
+    struct collector *c = look_new(ctx, e);
+
+    if (!c)
+        return NULL;
+    c->looks->sampling = 1;
+    snprintf(c->detail, sizeof(c->detail),
+             "CPU time%s, looked at from outside: native frames of what runs are not seen",
+             c->looks->by_ticks ? " to a clock tick" : "");
+    return c;
+}
+
+static struct collector *off_open(struct record_ctx *ctx, struct err *e)
+{
+    struct collector *c = look_new(ctx, e);
+
+    if (!c)
+        return NULL;
     c->looks->outside.off = 1;
     snprintf(
         c->detail, sizeof(c->detail),
@@ -71,12 +94,28 @@ static int look_alive(struct collector *c)
     return outside_alive(&c->looks->outside);
 }
 
+const struct collector_ops collector_cpu_looks = {
+    .name = "cpu",
+    .summary = "stacks of what runs on a CPU, by samples",
+    .on_by_default = 1,
+    .tiers = TIER_C,
+    .open = cpu_open,
+    .start = look_start,
+    .fd = look_fd,
+    .poll = look_poll,
+    .stop = look_stop,
+    .counters = look_counters,
+    .detail = look_detail,
+    .alive = look_alive,
+    .free = look_free,
+};
+
 const struct collector_ops collector_offcpu_looks = {
     .name = "offcpu",
     .summary = "what threads wait for off the CPU, and where",
     .on_by_default = 1,
     .tiers = TIER_C,
-    .open = look_open,
+    .open = off_open,
     .start = look_start,
     .fd = look_fd,
     .poll = look_poll,
