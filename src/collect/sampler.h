@@ -11,11 +11,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/*
+ * A clock of one period keeps step with a program that has a rhythm of its own near a multiple of it, and
+ * then meets it at the same few points only: 499 Hz and a loop of 10.02 ms, for one. So each CPU has several
+ * slower clocks whose periods have nothing in common; together they tick as often as was asked for.
+ */
 struct sampler {
     struct pfm_event event;
-    char why[200];   /* why it isn't a counter of the CPU; "" */
-    VEC(int) fds;    /* disabled, one per CPU that is online and that the targets may use */
-    uint64_t period; /* ns, of a clock; 0: the kernel adjusts it to the frequency */
+    char why[200]; /* why it isn't a counter of the CPU; "" */
+    VEC(int) fds;  /* disabled; of each CPU that is online and that the targets may use */
+    double per_ns; /* ticks of a CPU's clocks; 0: the kernel adjusts the period to the frequency */
     uint64_t frequency;
 };
 

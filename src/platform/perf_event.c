@@ -144,7 +144,7 @@ static int cannot_open(struct err *e, int errnum, const char *event, uint32_t cp
     return probe_explain(e, errnum, what);
 }
 
-int perf_open_sampler(const struct pfm_event *ev, uint64_t hz, uint32_t cpu, uint64_t *period, struct err *e)
+int perf_open_sampler(const struct pfm_event *ev, double hz, uint32_t cpu, uint64_t *period, struct err *e)
 {
     struct perf_event_attr a = {
         .size = sizeof(a),
@@ -163,10 +163,10 @@ int perf_open_sampler(const struct pfm_event *ev, uint64_t hz, uint32_t cpu, uin
 
     *period = 0;
     if (ev->time)
-        a.sample_period = *period = perf_next_prime(1000000000u / hz);
+        a.sample_period = *period = perf_next_prime((uint64_t)(1e9 / hz));
     else {
         a.freq = 1;
-        a.sample_freq = hz;
+        a.sample_freq = (uint64_t)hz;
     }
     fd = perf_open(&a, (int)cpu);
     if (fd < 0)

@@ -27,7 +27,7 @@ int perf_parse_cpus(const char *text, struct cpu_list *out); /* "0-3,8"; -1 wher
  * in ns, so that no timer of the target's keeps step with it; *period is it, or 0 where the kernel adjusts
  * the period. Gives a file descriptor, or -1.
  */
-int perf_open_sampler(const struct pfm_event *ev, uint64_t hz, uint32_t cpu, uint64_t *period, struct err *e);
+int perf_open_sampler(const struct pfm_event *ev, double hz, uint32_t cpu, uint64_t *period, struct err *e);
 
 /* A software clock on the calling thread alone that ticks every period_ns, for nobody. A descriptor, or -1.
  */

@@ -67,24 +67,29 @@ check_version() {
 @test "CPython 3.13: -X perf's trampolines don't double the frames" { check_version 3.13 -X perf; }
 @test "CPython 3.14: -X perf's trampolines don't double the frames" { check_version 3.14 -X perf; }
 
+# Every sample of $PYTHON has an inner function of the outer one that made it.
+own_names() {
+    rm -rf s
+    "$WPROF" record -q -F 999 -o s -- "${PYTHON[@]}" "$ROOT/tests/fixtures/python/reuse.py" 1.5 || return 1
+    read -r right wrong <<<"$(folded s | awk '
+        { k = $NF }
+        match($0, /outer_[0-9]+ \(made_[0-9]+/) {
+            split(substr($0, RSTART, RLENGTH), o, /_| /); rest = substr($0, RSTART + RLENGTH)
+            if (!match(rest, /inner_[0-9]+ \(made_[0-9]+/)) next
+            split(substr(rest, RSTART, RLENGTH), i, /_| /)
+            if (o[2] == i[2] && o[4] == i[4] && o[2] == o[4]) right += k
+            else wrong += k
+        }
+        END { print right + 0, wrong + 0 }')"
+    echo "$right right, $wrong wrong"
+    [ "$right" -gt 300 ] && [ "$wrong" = 0 ]
+}
+
 @test "functions that come and go at the same addresses keep their own names" {
     for v in 3.8 3.11 3.14; do
         (find_python $v >/dev/null) || continue
         find_python $v
-        rm -rf s
-        "$WPROF" record -q -F 999 -o s -- "${PYTHON[@]}" "$ROOT/tests/fixtures/python/reuse.py" 1.5
-        read -r right wrong <<<"$(folded s | awk '
-            { k = $NF }
-            match($0, /outer_[0-9]+ \(made_[0-9]+/) {
-                split(substr($0, RSTART, RLENGTH), o, /_| /); rest = substr($0, RSTART + RLENGTH)
-                if (!match(rest, /inner_[0-9]+ \(made_[0-9]+/)) next
-                split(substr(rest, RSTART, RLENGTH), i, /_| /)
-                if (o[2] == i[2] && o[4] == i[4] && o[2] == o[4]) right += k
-                else wrong += k
-            }
-            END { print right + 0, wrong + 0 }')"
-        [ "$right" -gt 300 ]
-        [ "$wrong" = 0 ]
+        in_three own_names
         tested=1
     done
     [ -n "${tested:-}" ] || skip "needs CPython 3.8, 3.11 or 3.14"
