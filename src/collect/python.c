@@ -161,10 +161,13 @@ static uint32_t read_code(struct pythons *py, const struct process *p, const str
 
         rc = py_code_read(&c, &mem, &x->target.layout, f);
     }
-    if (rc < 0 && copy) {
+    if (copy) {
         const struct wire_pycode *r = (const void *)(uintptr_t)*copy;
 
-        rc = py_code_from_copy(&c, &r->func, &r->file, f->firstline);
+        if (rc < 0)
+            rc = py_code_from_copy(&c, &r->func, &r->file, f->firstline);
+        else
+            py_code_prefer_copy(&c, &r->func, &r->file);
     }
     if (rc < 0)
         py->names_lost++;

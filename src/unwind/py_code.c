@@ -177,6 +177,25 @@ int py_code_from_copy(struct py_code *c, const struct py_str *name, const struct
     return 0;
 }
 
+static void prefer(char **mine, const struct py_str *copy)
+{
+    char *s;
+
+    if (!copy->kind || (uint64_t)copy->length * copy->kind != copy->n)
+        return;
+    s = copy_dup(copy);
+    if (!s)
+        return;
+    free(*mine);
+    *mine = s;
+}
+
+void py_code_prefer_copy(struct py_code *c, const struct py_str *name, const struct py_str *file)
+{
+    prefer(&c->name, name);
+    prefer(&c->file, file);
+}
+
 uint32_t py_code_line(const struct py_code *c, const struct py_frame *f, int *unsure)
 {
     uint32_t line;

@@ -69,6 +69,10 @@ int py_code_read(struct py_code *c, const struct py_mem *mem, const struct py_la
 int py_code_from_copy(struct py_code *c, const struct py_str *name, const struct py_str *file,
                       uint32_t firstline);
 
+/* Puts copied names that are whole in the place of those read later: the object may have been freed since,
+ * its memory as it was, and its strings' memory already others'. */
+void py_code_prefer_copy(struct py_code *c, const struct py_str *name, const struct py_str *file);
+
 /* The line of frame f; *unsure is set to 1 when it is only the function's first, else to 0. */
 uint32_t py_code_line(const struct py_code *c, const struct py_frame *f, int *unsure);
 
