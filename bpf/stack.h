@@ -320,8 +320,6 @@ static __always_inline void stack_take_python(struct stack_scratch *s, struct ta
     if (!cached || cached->ts != cache.ts || cached->head != cache.head)
         bpf_map_update_elem(&py_threads, &tid, &cache, BPF_ANY);
     bpf_loop(2 * PY_MAX_DEPTH, stack_python_step, &c, 0);
-    if (s->py.ts)
-        s->sample.flags |= WIRE_PY_STATE;
     if (s->py.status == PY_READ)
         s->sample.flags |= WIRE_PY_ERROR;
     if (s->py.status == PY_FULL)

@@ -91,7 +91,6 @@ enum {
     WIRE_KTHREAD = 2,       /* no user stack exists */
     WIRE_SCANNED = 4,       /* a native frame was found by scanning */
     WIRE_FRAMEPTR = 8,      /* a native frame was found by frame pointer */
-    WIRE_PY_STATE = 16,     /* the thread has a Python thread state */
     WIRE_PY_ERROR = 32,     /* the Python walk ended at something that could not be read */
     WIRE_PY_FULL = 64,      /* deeper than PY_MAX_DEPTH */
     WIRE_KERNEL_LOST = 128, /* the kernel's part could not be had */

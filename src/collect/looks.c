@@ -89,7 +89,7 @@ static uint32_t python_stack(struct looks *l, struct outside_thread *t, struct p
 
     s->status = WALK_ROOT;
     s->python_n = (uint16_t)w->n;
-    s->flags = WIRE_USER | WIRE_PY_STATE | (w->status == PY_FULL ? WIRE_PY_FULL : 0);
+    s->flags = WIRE_USER | (w->status == PY_FULL ? WIRE_PY_FULL : 0);
     outside_record_add(o, o->python->frames, w->n * sizeof(*o->python->frames));
     stack = outside_record_end(o, p, flags);
     *flags &= (uint16_t) ~(EVENT_ROOT | EVENT_USER); /* neither is known */

@@ -218,10 +218,10 @@ static uint32_t walk_blocked(struct outside *o, struct outside_thread *t, struct
     s->flags |= WIRE_TOP;
     if (python > 0) {
         s->python_n = (uint16_t)o->python->walk.n;
-        s->flags |= WIRE_PY_STATE | (o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0);
+        s->flags |= o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0;
         outside_record_add(o, o->python->frames, s->python_n * sizeof(*o->python->frames));
     } else if (python < 0) {
-        s->flags |= WIRE_PY_STATE | WIRE_PY_ERROR;
+        s->flags |= WIRE_PY_ERROR;
     }
     got = procfs_read_memory((pid_t)t->task.tgid, call->sp, o->stack, n);
     if (got > 0) {

@@ -75,16 +75,16 @@ static void take_python(struct rings *r, const struct perf_task_record *rec, str
         return;
     if (clock_monotonic() - rec->ts > FRESH_NS) {
         r->python_late++;
-        w->python_flags = WIRE_PY_STATE | WIRE_PY_ERROR;
+        w->python_flags = WIRE_PY_ERROR;
         return;
     }
     v.below = outside_memory(o, p);
     rc = outside_python(o, t, p, &mem);
     if (rc < 0)
-        w->python_flags = WIRE_PY_STATE | WIRE_PY_ERROR;
+        w->python_flags = WIRE_PY_ERROR;
     if (rc <= 0)
         return;
-    w->python_flags = WIRE_PY_STATE | (o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0);
+    w->python_flags = o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0;
     w->python_n = o->python->walk.n;
     buf_add(&r->own->bytes, o->python->frames, w->python_n * sizeof(*o->python->frames));
 }
