@@ -212,11 +212,12 @@ no_session() {
     holds "$(samples s) > 10"
 }
 
+# script runs its line by $SHELL: bash waits for wprof and writes the code, where dash would die of the ^C itself
 @test "^C reaches the command, ends the recording, and its code is passed on" {
     need_tier_a
     need_command script
     (until_true 20 test -e ready; sleep 1; printf '\003'; sleep 1) |
-        script -qec "'$WPROF' record -o s -- sh -c 'trap \"exit 9\" INT; touch ready; while :; do :; done'; echo \$? >code" \
+        SHELL=/bin/bash script -qec "'$WPROF' record -o s -- sh -c 'trap \"exit 9\" INT; touch ready; while :; do :; done'; echo \$? >code" \
             /dev/null >out
     [ "$(cat code)" = 9 ]
     [ "$(meta s state)" = sealed ]
@@ -227,7 +228,7 @@ no_session() {
     need_tier_a
     need_command script
     (until_true 20 test -e ready; printf '\003'; sleep 3) |
-        script -qec "'$WPROF' record -o s -- sh -c 'trap : INT; touch ready; sleep 2; sleep 1; exit 4'; echo \$? >code" \
+        SHELL=/bin/bash script -qec "'$WPROF' record -o s -- sh -c 'trap : INT; touch ready; sleep 2; sleep 1; exit 4'; echo \$? >code" \
             /dev/null >out
     [ "$(cat code)" = 4 ]
     [ "$(meta s end_reason)" = interrupted ]
