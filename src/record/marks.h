@@ -27,9 +27,9 @@ typedef void (*marks_seen)(void *arg, const struct mark *m);
 struct marks *marks_new(struct record_ctx *ctx);
 void marks_free(struct marks *m); /* removes what was made */
 
-/* Before the command is started: the value of WPROF_MARKS for a session that is going to lie in `dir`, at most
- * 107 bytes long (unix(7)): a short way to it is made in /tmp where the path is longer. uid, gid: whose command
- * it is; -1: ours. NULL with `e` where there is no such way. Borrowed. */
+/* Before the command is started: the value of WPROF_MARKS for a session that is going to lie in `dir`, at
+ * most 107 bytes long (unix(7)): a short way to it is made in /tmp where the path is longer. uid, gid: whose
+ * command it is; -1: ours. NULL with `e` where there is no such way. Borrowed. */
 const char *marks_prepare(struct marks *m, const char *dir, uid_t uid, gid_t gid, struct err *e);
 
 /* Makes the socket in the session's directory and begins to take marks. -1 with `e`: there won't be any. */
@@ -39,7 +39,8 @@ void marks_on_mark(struct marks *m, marks_seen seen, void *arg);
 int marks_fd(const struct marks *m); /* readable when marks_poll() has work; -1: not open */
 void marks_poll(struct marks *m);
 
-/* No more marks: takes the last ones; those that are not over become EVENT_OPEN at `end` (CLOCK_MONOTONIC). */
+/* No more marks: takes the last ones; those that are not over become EVENT_OPEN at `end` (CLOCK_MONOTONIC).
+ */
 void marks_stop(struct marks *m, uint64_t end);
 void marks_counters(struct marks *m);
 

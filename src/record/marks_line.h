@@ -26,7 +26,7 @@ struct mark {
     uint64_t number;  /* id, where it is a number (numbered); of MARK_LOST: how many */
     int numbered;
     uint64_t ts; /* CLOCK_MONOTONIC ns at which the kernel took it */
-    pid_t pid;   /* the process that it is of, in wprof's pid namespace; 0: one that can't be seen from here */
+    pid_t pid; /* the process that it is of, in wprof's pid namespace; 0: one that can't be seen from here */
 };
 
 /* The room that a mark's strings take. */
