@@ -103,7 +103,8 @@ static void show_waits(struct show *x)
 
     waits_top(&t, &x->s, x->o->top);
     if (!table_rows(&t))
-        log_warn("no wait was recorded (record --collect cpu,offcpu lists them)");
+        log_warn("no wait was recorded (the collector offcpu lists them; it is on unless record was told "
+                 "otherwise)");
     show_table(x, &t, "Waits, by time");
 }
 

@@ -10,7 +10,6 @@ setup_file() {
 setup() {
     need_tier_a
     cd "$BATS_TEST_TMPDIR"
-    export WPROF_RECORD_COLLECT=cpu,offcpu
 }
 
 # record PROG ARGS...: a session in ./s; what the program printed in ./out.

@@ -6,7 +6,6 @@ load common
 # A session of two threads, with waits, marks and metrics; see tests/unit/timeline_fixture.h.
 setup() {
     cd "$BATS_TEST_TMPDIR"
-    export WPROF_RECORD_COLLECT=cpu,offcpu
     [ -x "$BUILD/tests/unit/test_timeline_session" ] || skip "needs the unit tests, built"
     WPROF_SESSION=$PWD/s "$BUILD/tests/unit/test_timeline_session" >/dev/null 2>&1
 }
