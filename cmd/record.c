@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "analyze/fold.h"
+#include "analyze/language.h"
 #include "analyze/symbolize.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -94,6 +95,9 @@ static int derive(void *arg, struct session_writer *w, struct meta *m, struct st
         return err_wrap(e, "symbols");
     log_debug("symbols: %llu of %llu frames named in %.0f ms", (unsigned long long)stats.named,
               (unsigned long long)stats.frames, (double)stats.ns / 1e6);
+    for (int l = 0; l < LANGUAGE_N; l++)
+        if (language_name((enum language)l) && stats.languages & 1u << l)
+            meta_add_language(m, language_name((enum language)l));
     quality_compute(&p->quality, s, m);
     rc = fold_store(&p->profile, s, m->start_mono, &fold, e);
     if (!rc) {

@@ -10,11 +10,12 @@ struct wanted {
     const struct profile_frame *list, *key;
 };
 
-/* A function is the same whatever file its code lines are of (inlined headers), but for Python, where the
- * file tells functions of one name apart; with lines asked for, place matters everywhere. */
+/* A function is the same whatever file its code lines are of (inlined headers), but for Python and
+ * JavaScript, where the file tells functions of one name apart; with lines asked for, place matters
+ * everywhere. */
 static uint32_t file_key(const struct profile_frame *k)
 {
-    return k->kind == FRAME_PYTHON || k->line ? k->file : 0;
+    return k->kind == FRAME_PYTHON || k->kind == FRAME_JIT || k->line ? k->file : 0;
 }
 
 static uint64_t frame_hash(const struct profile_frame *k)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/symbolize.h"
 
+#include "analyze/language.h"
 #include "analyze/symbolize_job.h"
 #include "base/log.h"
 
@@ -27,6 +28,7 @@ void job_set(struct job *j, size_t i, const struct frame_name *names, size_t n)
 
 uint32_t job_symbol(struct job *j, const char *raw)
 {
+    j->languages |= 1u << language_of_symbol(raw);
     return strtab_add(&j->strings, demangle_cached(&j->demangled, raw));
 }
 
@@ -170,12 +172,16 @@ static void job_deliver(struct job *j, struct store *s, struct symbolize_stats *
         while (j->addrs[i] != j->frames.a[k].addr)
             i++;
         r = &j->results[i];
+        if (!r->n || r->place) /* stripped: most such code is */
+            j->languages |= j->module->kind == MODULE_FILE ? 1u << LANGUAGE_C : 0;
         if (!r->n)
             continue;
         frames_set_names(&s->frames, j->frames.a[k].frame, j->names.a + r->first, r->n);
         stats->named += !r->place;
         stats->inlined += r->n - 1;
     }
+    if (!is_kernel(j->module))
+        stats->languages |= j->languages;
     stats->modules_without_symbols += j->no_symbols != 0;
 }
 

@@ -19,7 +19,8 @@ struct symbolize_opts {
 struct symbolize_stats {
     uint64_t frames, named, unnamed, inlined;
     uint64_t modules, modules_without_symbols;
-    uint64_t ns; /* time it took */
+    unsigned languages; /* that names tell, bits of 1 << enum language (analyze/language.h) */
+    uint64_t ns;        /* time it took */
 };
 
 /*

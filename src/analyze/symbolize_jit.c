@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/jit_name.h"
 #include "analyze/symbolize_job.h"
 
 #include "base/log.h"
@@ -93,14 +94,21 @@ static int open_map(const struct job *j)
 
 static void take_names(struct job *j, const struct perfmap *m)
 {
+    struct jit_name parsed = {0};
+
     for (size_t i = 0; i < j->n; i++) {
         struct frame_name name = {0};
 
         if (!perfmap_name(m, i))
             continue;
-        name.func = job_symbol(j, perfmap_name(m, i));
+        jit_name_parse(perfmap_name(m, i), &parsed);
+        name.func = strtab_add(&j->strings, demangle_cached(&j->demangled, buf_str(&parsed.func)));
+        name.file = strtab_add(&j->strings, buf_str(&parsed.file));
+        name.line = parsed.line;
+        j->languages |= 1u << parsed.language;
         job_set(j, i, &name, 1);
     }
+    jit_name_release(&parsed);
 }
 
 void symbolize_jit(struct job *j)

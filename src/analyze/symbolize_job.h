@@ -30,13 +30,15 @@ struct job {
     VEC(struct frame_name) names; /* string ids are of job.strings */
     struct strtab strings;
     struct demangle_cache demangled;
-    int no_symbols;   /* there was no table that could name anything */
-    int not_recorded; /* the file at the path is another one now */
+    unsigned languages; /* bits of 1 << enum language */
+    int no_symbols;     /* there was no table that could name anything */
+    int not_recorded;   /* the file at the path is another one now */
 };
 
 void job_set(struct job *j, size_t i, const struct frame_name *names,
-             size_t n);                              /* replaces what addrs[i] had */
-uint32_t job_symbol(struct job *j, const char *raw); /* the string id of a symbol's name, demangled */
+             size_t n); /* replaces what addrs[i] had */
+uint32_t job_symbol(struct job *j,
+                    const char *raw); /* the string id of a symbol's name, demangled; notes its language */
 
 void symbolize_file(struct job *j);   /* MODULE_FILE, MODULE_VDSO */
 void symbolize_kernel(struct job *j); /* MODULE_KERNEL and MODULE_KMOD: one job for all */

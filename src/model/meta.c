@@ -53,6 +53,14 @@ static void texts_release(struct meta *m, const struct text_field *f, size_t n)
         vec_release(v);                                                                                      \
     } while (0)
 
+void meta_add_language(struct meta *m, const char *name)
+{
+    for (size_t i = 0; i < m->languages.n; i++)
+        if (!strcmp(m->languages.a[i], name))
+            return;
+    *vec_push(&m->languages) = mem_strdup(name);
+}
+
 void meta_release(struct meta *m)
 {
     texts_release(m, identity, ARRAY_SIZE(identity));

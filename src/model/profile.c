@@ -30,7 +30,7 @@ void profile_frame_label(const struct profile *p, uint32_t frame, struct buf *ou
     buf_add(out, func, n);
     if (slash)
         file = slash + 1;
-    if (!*file || (f->kind != FRAME_PYTHON && !f->line) ||
+    if (!*file || (f->kind != FRAME_PYTHON && f->kind != FRAME_JIT && !f->line) ||
         (n && func[n - 1] == ')' && f->kind == FRAME_PYTHON))
         return;
     if (f->line)

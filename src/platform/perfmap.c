@@ -147,8 +147,3 @@ int perfmap_read_fd(struct perfmap *m, int fd, struct err *e)
     perfmap_finish(m);
     return 0;
 }
-
-int perfmap_is_python_trampoline(const char *name)
-{
-    return !strncmp(name, "py::", 4);
-}

@@ -37,8 +37,4 @@ const char *perfmap_name(const struct perfmap *m, size_t i);   /* of addrs[i]; N
  * stays. */
 int perfmap_read_fd(struct perfmap *m, int fd, struct err *e);
 
-/* CPython's -X perf trampolines are named "py::QUALNAME:FILE": where Python frames are known, these double
- * them. */
-int perfmap_is_python_trampoline(const char *name);
-
 #endif

@@ -73,26 +73,13 @@ void about_end(struct meta *m, uint64_t mono, const char *reason)
     m->end_reason = mem_strdup(reason);
 }
 
-static void add_language(struct meta *m, const char *name)
-{
-    for (size_t i = 0; i < m->languages.n; i++)
-        if (!strcmp(m->languages.a[i], name)) /* a collector said it */
-            return;
-    *vec_push(&m->languages) = mem_strdup(name);
-}
-
 void about_languages(struct meta *m, const struct store *s)
 {
-    int python = 0, native = 0;
-
-    for (size_t i = 0; i < s->frames.list.n; i++) {
-        python |= s->frames.list.a[i].kind == FRAME_PYTHON;
-        native |= s->frames.list.a[i].kind == FRAME_NATIVE;
-    }
-    if (python)
-        add_language(m, "python");
-    if (native)
-        add_language(m, "c/c++");
+    for (size_t i = 0; i < s->frames.list.n; i++)
+        if (s->frames.list.a[i].kind == FRAME_PYTHON) {
+            meta_add_language(m, "python");
+            break;
+        }
 }
 
 /* AIProf's word for what a collector yields. */

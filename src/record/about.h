@@ -12,7 +12,7 @@ void about_fill(struct meta *m, char *const *argv, char *const *env, const char 
 void about_start(struct meta *m, uint64_t mono); /* the two clocks' pair */
 void about_end(struct meta *m, uint64_t mono, const char *reason);
 
-/* "python", "c/c++": from the kinds of frames that were seen. */
+/* "python", from the kinds of frames that were seen; symbols tell the others. */
 void about_languages(struct meta *m, const struct store *s);
 
 /* kind and kinds, from the collectors that ran (m->collectors). */

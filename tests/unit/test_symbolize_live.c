@@ -99,7 +99,7 @@ static void test_perf_map_kept_open(void **state)
     struct store s = {0};
     uint32_t known, beyond;
 
-    put_file("map", "1000 100 _ZN3Foo3barEv\n2000 10 LazyCompile:*go@app.js:1\nnot a line\n");
+    put_file("map", "1000 100 _ZN3Foo3barEv\n2000 10 LazyCompile:*go /srv/app.js:1:3\nnot a line\n");
     known = add_jit(&s, "[jit]", 0, open(at("map"), O_RDONLY | O_CLOEXEC), 0x1050);
     beyond = add_jit(&s, "[jit]", 0, -1, 0x1100); /* the same module */
     unlink(at("map"));
@@ -116,7 +116,7 @@ static void test_perf_map_by_path(void **state)
     struct store s = {0};
     uint32_t js, stale, none, link;
 
-    put_file("map", "1000 100 one\n2000 10 LazyCompile:*go@app.js:1\n");
+    put_file("map", "1000 100 one\n2000 10 LazyCompile:*go /srv/app.js:1:3\n");
     assert_int_equal(symlink(at("map"), at("link")), 0);
     young.start_ns = boot_ns() + 3600 * 1000000000ull; /* the map is older than the process */
     js = add_jit(&s, at("map"), tasks_add(&s.tasks, &old), -1, 0x2001);
@@ -124,7 +124,7 @@ static void test_perf_map_by_path(void **state)
     link = add_jit(&s, at("link"), 0, -1, 0x2001);
     none = add_jit(&s, "[jit]", 0, -1, 0x2001);
     run(&s, &o);
-    expect_names(&s, js, "LazyCompile:*go@app.js:1");
+    expect_names(&s, js, "go");
     expect_names(&s, stale, "");
     expect_names(&s, link, "");
     expect_names(&s, none, "");
