@@ -10,15 +10,18 @@ pictures; their `slow_transform` goes over every pixel in Python. `--fixed` comp
 operations. The work is the same in every run: everything is seeded.
 
 PyTorch with a DataLoader where torch imports; else NumPy, else plain Python, with worker processes of our own. Choose
-with --backend torch|numpy|python.
+with --backend torch|numpy|python. Each batch is marked as a step: see marks.py.
 """
 import argparse
 import functools
 import importlib.util
+import itertools
 import math
 import multiprocessing
 import random
 import time
+
+from marks import mark
 
 SIDE = 32  # pixels
 CLASSES = 4  # directions of the stripes
@@ -106,6 +109,22 @@ class Stripes:
         return self.transform(pixels, self.rounds), label
 
 
+_steps = itertools.count()
+
+
+def stepping(batches):
+    """The batches, each with the wait for it marked as a step."""
+    iterator = iter(batches)
+    while True:
+        mark(f"step {next(_steps)}")
+        try:
+            batch = next(iterator)
+        except StopIteration:
+            mark("end step")
+            return
+        yield batch
+
+
 # ---- PyTorch ----
 
 
@@ -143,7 +162,7 @@ def train_torch(args):
     for epoch in range(args.epochs):
         total = right = 0
         loss_sum = 0.0
-        for images, labels in loader:
+        for images, labels in stepping(loader):
             optimizer.zero_grad()
             scores = model(images)
             loss = criterion(scores, labels)
@@ -197,7 +216,7 @@ def train_numpy(args):
         for epoch in range(args.epochs):
             total = right = 0
             loss_sum = 0.0
-            for batch in batches(pool, args, epoch):
+            for batch in stepping(batches(pool, args, epoch)):
                 images = np.array([p for p, _ in batch]).reshape(-1, SIDE, SIDE)
                 images -= images.mean(axis=(1, 2), keepdims=True)
                 labels = np.array([label for _, label in batch])
@@ -254,7 +273,7 @@ def train_python(args):
         for epoch in range(args.epochs):
             total = right = 0
             loss_sum = 0.0
-            for batch in batches(pool, args, epoch):
+            for batch in stepping(batches(pool, args, epoch)):
                 for pixels, label in batch:
                     loss, hit = step(pixels, label)
                     loss_sum += loss

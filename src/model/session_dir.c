@@ -198,7 +198,7 @@ static int is_made(const struct meta *m, int dirfd, const char *name)
 {
     static const char *const ours[] = {SESSION_META,        SESSION_LOG,     "folded.txt",
                                        "offcpu.folded.txt", "timeline.json", "topology.json",
-                                       "topology.ndjson"};
+                                       "topology.ndjson",   "marks"};
     struct stat st;
 
     if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))

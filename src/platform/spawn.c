@@ -61,7 +61,7 @@ char **spawn_env(const struct identity *who)
         while (environ[from])
             from++;
     }
-    env = mem_calloc(from + 4, sizeof(*env));
+    env = mem_calloc(from + 5, sizeof(*env)); /* three names, marks, NULL */
     for (size_t i = 0; i < from; i++)
         env[n++] = mem_strdup(given ? who->env.a[i] : environ[i]);
     if (who && who->switched &&
@@ -73,6 +73,22 @@ char **spawn_env(const struct identity *who)
     }
     env[n] = NULL;
     return env;
+}
+
+/* An outer recording's marks are not ours to take. */
+static void set_marks(char **env, const char *value)
+{
+    size_t n = 0, kept = 0;
+
+    for (; env[n]; n++) {
+        if (strncmp(env[n], "WPROF_MARKS=", 12) != 0)
+            env[kept++] = env[n];
+        else
+            free(env[n]);
+    }
+    if (value)
+        env[kept++] = mem_printf("WPROF_MARKS=%s", value);
+    env[kept] = NULL;
 }
 
 void spawn_free_env(char **env)
@@ -249,6 +265,7 @@ int spawn_behind_gate(struct spawn *s, const struct spawn_how *how, struct err *
     struct report r = {STEP_IDENTITY, ECHILD};
 
     *s = (struct spawn){.gate = -1, .report = -1, .failure = SPAWN_FAILED};
+    set_marks(env, how->marks);
     if (pipe2(gate, O_CLOEXEC) || pipe2(report, O_CLOEXEC)) {
         err_sys(e, errno, "%s: pipe", how->argv[0]);
         goto out;

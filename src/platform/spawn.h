@@ -27,6 +27,7 @@ struct spawn_how {
     char *const *argv;                   /* ends with NULL; looked up in the PATH of its environment */
     const struct identity *who;          /* NULL or not switched: as we are */
     const struct spawn_signals *signals; /* NULL: as they are now */
+    const char *marks;                   /* the value of WPROF_MARKS; NULL: it has none, whatever ours is */
 };
 
 struct spawn {

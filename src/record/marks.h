@@ -18,7 +18,7 @@
 /* The socket's name in the session's directory. */
 #define MARKS_SOCKET "marks"
 
-struct marks;
+struct marks; /* every function but new and prepare takes NULL: no marks */
 
 /* Called for each mark in the order of arrival, from marks_poll(), before it becomes an event. */
 typedef void (*marks_seen)(void *arg, const struct mark *m);

@@ -7,6 +7,7 @@
 #include "record/collectors.h"
 #include "record/cost.h"
 #include "record/live.h"
+#include "record/marks.h"
 #include "record/signals.h"
 #include "record/targets.h"
 
@@ -24,7 +25,7 @@
 #define POLL_EVERY  (SECOND / 10) /* collectors without a descriptor, targets without a pidfd */
 
 /* epoll data above every collector's index */
-enum { WATCH_SIGNALS = 1 << 20, WATCH_TARGET };
+enum { WATCH_SIGNALS = 1 << 20, WATCH_TARGET, WATCH_MARKS };
 
 /* The launched command. */
 struct child {
@@ -47,6 +48,8 @@ struct recorder {
     struct sink sink;
     struct cost cost;
     struct live live;
+    struct marks *marks; /* NULL: none are taken */
+    char *dir;           /* of the session */
     int epoll;
     int polled;             /* something has to be looked at by time */
     uint64_t begin;         /* recording began: CLOCK_MONOTONIC ns */
@@ -115,19 +118,38 @@ static void occupy_standard_fds(void)
         close(fd);
 }
 
+static void name_session(struct recorder *r)
+{
+    r->dir = r->o->dir ? mem_strdup(r->o->dir) : session_default_dir(r->meta.workload, r->meta.session_id);
+}
+
+static uid_t owner(const struct recorder *r)
+{
+    return r->who.switched ? r->who.uid : (uid_t)-1;
+}
+
+static gid_t owner_group(const struct recorder *r)
+{
+    return r->who.switched ? r->who.gid : (gid_t)-1;
+}
+
 static int prepare_command(struct recorder *r, struct err *e)
 {
-    struct spawn_how how = {r->o->argv, &r->who, &r->signals.before};
-    char **env;
+    struct spawn_how how = {.argv = r->o->argv, .who = &r->who, .signals = &r->signals.before};
+    char **env = spawn_env(&r->who);
+    struct err why = {0};
 
+    about_fill(&r->meta, r->o->argv, env, NULL, r->who.user);
+    spawn_free_env(env);
+    name_session(r);
+    how.marks = marks_prepare(r->marks, r->dir, owner(r), owner_group(r), &why);
+    if (!how.marks)
+        log_warn("the command can't send marks: %s", why.msg);
     if (spawn_behind_gate(&r->command.spawn, &how, e))
         return -1;
     r->command.launched = 1;
     *vec_push(&r->ctx.targets) = r->command.spawn.pid;
     r->meta.pid = r->command.spawn.pid;
-    env = spawn_env(&r->who);
-    about_fill(&r->meta, r->o->argv, env, NULL, r->who.user);
-    spawn_free_env(env);
     return 0;
 }
 
@@ -166,27 +188,17 @@ static int prepare(struct recorder *r, struct err *e)
         identity_of_caller(&r->who, e) || signals_take(&r->signals, e))
         return -1;
     r->meta.frequency = r->o->frequency;
+    r->marks = marks_new(&r->ctx);
     if (r->o->argv)
         return prepare_command(r, e);
-    if (r->o->npids)
-        return prepare_targets(r, e);
-    about_fill(&r->meta, none, none, "machine", r->who.user);
+    if (r->o->npids) {
+        if (prepare_targets(r, e))
+            return -1;
+    } else {
+        about_fill(&r->meta, none, none, "machine", r->who.user);
+    }
+    name_session(r);
     return 0;
-}
-
-static int open_session(struct recorder *r, struct err *e)
-{
-    char *dir = r->o->dir ? mem_strdup(r->o->dir) : session_default_dir(r->meta.workload, r->meta.session_id);
-    struct session_create how = {.dir = dir,
-                                 .force = r->o->force,
-                                 .uid = r->who.switched ? r->who.uid : (uid_t)-1,
-                                 .gid = r->who.switched ? r->who.gid : (gid_t)-1,
-                                 .max_size = r->o->max_size,
-                                 .keep_room = 1};
-    int rc = sink_open(&r->sink, &how, &r->store, &r->meta, e);
-
-    free(dir);
-    return rc;
 }
 
 static int watch(struct recorder *r, int fd, uint64_t what, struct err *e)
@@ -194,6 +206,26 @@ static int watch(struct recorder *r, int fd, uint64_t what, struct err *e)
     struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
 
     return epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) ? err_sys(e, errno, "epoll") : 0;
+}
+
+static int open_session(struct recorder *r, struct err *e)
+{
+    struct session_create how = {.dir = r->dir,
+                                 .force = r->o->force,
+                                 .uid = owner(r),
+                                 .gid = owner_group(r),
+                                 .max_size = r->o->max_size,
+                                 .keep_room = 1};
+    struct err why = {0};
+
+    if (sink_open(&r->sink, &how, &r->store, &r->meta, e))
+        return -1;
+    if (marks_open(r->marks, session_dirfd(r->sink.w), owner(r), owner_group(r), &why) ||
+        watch(r, marks_fd(r->marks), WATCH_MARKS, &why)) {
+        log_warn("no marks are taken: %s", why.msg);
+        about_note(&r->meta, "no marks were taken: %s", why.msg);
+    }
+    return 0;
 }
 
 static int watch_all(struct recorder *r, struct err *e)
@@ -266,6 +298,7 @@ static void flush(struct recorder *r)
     struct err e = {0};
 
     collectors_counters(&r->collectors);
+    marks_counters(r->marks);
     switch (sink_flush(&r->sink, &e)) {
     case SINK_OK:
         return;
@@ -306,6 +339,8 @@ static void wait_for_events(struct recorder *r, uint64_t until)
         } else if (ev[i].data.u64 == WATCH_TARGET) {
             if (!targets_alive(&r->targets) && !r->end_reason)
                 r->end_reason = "targets ended";
+        } else if (ev[i].data.u64 == WATCH_MARKS) {
+            marks_poll(r->marks);
         } else {
             collectors_poll(&r->collectors, (size_t)ev[i].data.u64);
         }
@@ -352,6 +387,7 @@ static void record(struct recorder *r)
         if (t < next || r->end_reason)
             continue;
         collectors_poll_all(&r->collectors);
+        marks_poll(r->marks);
         flush(r);
         live_draw(&r->live, t - r->begin, r->sink.tally.samples, r->sink.w ? session_bytes(r->sink.w) : 0);
         next = t + FLUSH_EVERY;
@@ -366,6 +402,7 @@ static void stop(struct recorder *r)
 
     cost_end(&r->cost);
     collectors_stop(&r->collectors);
+    marks_stop(r->marks, end);
     cost_report(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n,
                 r->command.ended ? &r->command.usage : NULL);
     flush(r);
@@ -440,6 +477,8 @@ static int wait_for_command(struct recorder *r)
 
 static void release_recording(struct recorder *r)
 {
+    marks_free(r->marks);
+    r->marks = NULL;
     collectors_release(&r->collectors);
     if (r->o->release_tier)
         r->o->release_tier(&r->ctx);
@@ -459,6 +498,15 @@ static void release(struct recorder *r)
     if (r->signals.fd >= 0)
         signals_give_back(&r->signals);
     identity_release(&r->who);
+    free(r->dir);
+}
+
+/* Nothing was recorded. */
+static void discard(struct recorder *r)
+{
+    marks_free(r->marks);
+    r->marks = NULL;
+    sink_discard(&r->sink);
 }
 
 /* Starts counting (unless that comes later) and lets the command go. 0, or the code to exit with. */
@@ -467,13 +515,13 @@ static int start(struct recorder *r, struct err *e)
     struct err why = {0};
 
     if (!r->end_reason && !r->o->delay && begin(r, &why)) {
-        sink_discard(&r->sink);
+        discard(r);
         if (go_unrecorded(r, &why, e))
             return SPAWN_FAILED;
     }
     if (r->command.launched && spawn_open_gate(&r->command.spawn, e)) {
         r->command.launched = 0;
-        sink_discard(&r->sink);
+        discard(r);
         return r->command.spawn.failure;
     }
     return 0;

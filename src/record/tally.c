@@ -42,6 +42,8 @@ static void add_one(struct tally *t, const struct event *e)
 void tally_add(struct tally *t, const struct store *s, size_t from)
 {
     for (size_t i = from; i < s->events.n; i++) {
+        if (s->events.a[i].kind == EVENT_MARKER) /* each has a text of its own: there is no sum */
+            continue;
         add_one(t, &s->events.a[i]);
         t->samples += s->events.a[i].kind == EVENT_SAMPLE;
     }

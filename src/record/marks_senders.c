@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/marks_senders.h"
+
+#include "platform/proctask.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_ANCESTORS = 256 };
+
+#define LOOK_AGAIN  100000000ull /* ns */
+#define CLOCK_TICKS 20000000ull  /* ns: two clock ticks, what start times from /proc may be off by */
+
+void marks_senders_release(struct marks_senders *s)
+{
+    vec_release(&s->list);
+    map_release(&s->by_pid);
+}
+
+static int is_target(const struct record_ctx *ctx, pid_t pid)
+{
+    for (size_t i = 0; i < ctx->targets.n; i++)
+        if (ctx->targets.a[i] == pid)
+            return 1;
+    return ctx->whole_machine;
+}
+
+static int descends(const struct record_ctx *ctx, pid_t pid, const struct proctask *st)
+{
+    struct proctask at = *st;
+
+    for (int i = 0; i < MAX_ANCESTORS && pid > 1; i++) {
+        if (is_target(ctx, pid))
+            return 1;
+        pid = at.ppid;
+        if (pid <= 1 || proctask_stat(pid, 0, &at))
+            return 0;
+    }
+    return 0;
+}
+
+static uint32_t enter(struct marks_senders *s, const struct marks_sender *x)
+{
+    *vec_push(&s->list) = *x;
+    *map_put(&s->by_pid, (uint64_t)x->pid) = s->list.n;
+    return (uint32_t)s->list.n - 1;
+}
+
+/* Whose process it is, by who owns its directory in /proc; that it is root's where it may not be dumped does
+ * no harm. */
+static int is_of_user(pid_t pid, uid_t uid)
+{
+    char path[32];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return !stat(path, &st) && (st.st_uid == uid || !uid);
+}
+
+uint32_t marks_senders_find(struct marks_senders *s, pid_t pid, uid_t uid, pid_t claimed, uint64_t ts)
+{
+    struct marks_sender *known, x = {0};
+    struct proctask st;
+    uint64_t *at;
+
+    if (claimed && is_of_user(claimed, uid))
+        pid = claimed;
+    at = map_get(&s->by_pid, (uint64_t)pid);
+    known = at ? &s->list.a[*at - 1] : NULL;
+    if (known && (!pid || ts < known->looked + LOOK_AGAIN))
+        return (uint32_t)*at - 1;
+    x.pid = pid;
+    x.looked = s->ctx->now();
+    if (pid && !proctask_stat(pid, 0, &st)) {
+        x.start_ns = st.start_ns;
+        x.inside = descends(s->ctx, pid, &st);
+        memcpy(x.comm, st.comm, sizeof(x.comm));
+    }
+    if (!known || (x.start_ns && x.start_ns != known->start_ns))
+        return enter(s, &x);
+    known->looked = x.looked; /* the same, or gone by now: then the latest of that pid sent it */
+    return (uint32_t)*at - 1;
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Of the tasks since the last time. Later ones win: programs that the process executed in turn. */
+static void scan(const struct marks_senders *s, struct marks_sender *x)
+{
+    const struct tasks *tasks = &s->ctx->store->tasks;
+
+    for (; x->scanned < tasks->list.n; x->scanned++) {
+        const struct task *t = &tasks->list.a[x->scanned];
+        pid_t pid = (pid_t)(t->ns_pid ? t->ns_pid : t->pid);
+
+        if (pid == x->pid && t->leader == x->scanned + 1 &&
+            (!x->start_ns || !t->start_ns || apart(x->start_ns, t->start_ns) <= CLOCK_TICKS))
+            x->task = x->scanned + 1;
+    }
+}
+
+static uint32_t enter_task(struct marks_senders *s, struct marks_sender *x)
+{
+    struct store *store = s->ctx->store;
+    struct task key = {.pid = (uint32_t)x->pid,
+                       .tid = (uint32_t)x->pid,
+                       .start_ns = x->start_ns,
+                       .ns_pid = (uint32_t)x->pid,
+                       .ns_tid = (uint32_t)x->pid,
+                       .own_pid = (uint32_t)x->pid};
+    uint32_t id = tasks_add(&store->tasks, &key);
+
+    tasks_get(&store->tasks, id)->comm =
+        strtab_addn(&store->strings, x->comm, strnlen(x->comm, sizeof(x->comm)));
+    tasks_touch(&store->tasks, id);
+    return id;
+}
+
+int marks_senders_task(struct marks_senders *s, uint32_t sender, int last, uint32_t *task)
+{
+    struct marks_sender *x = &s->list.a[sender];
+
+    if (x->pid)
+        scan(s, x);
+    if (!x->task && x->inside && last)
+        x->task = enter_task(s, x);
+    *task = x->task;
+    return x->task || !x->inside;
+}
