@@ -7,6 +7,7 @@
  * These programs run with interrupts off (the run queue's or the task's lock is held), so they share one
  * scratch space per CPU.
  */
+#include "bpf/gil.h"
 #include "bpf/stack.h"
 
 #include <bpf/bpf_tracing.h>
@@ -28,6 +29,9 @@ struct off_task {
     __u64 queued; /* for a CPU, a little later and maybe on another one; 0: not yet */
     __u64 since;  /* of the sums; 0: there are none */
     struct wire_wait wait;
+    struct wire_gil gil; /* of a wait for one */
+    __u64 gil_at;        /* the one that the thread waited for last, and */
+    __u32 gil_of;        /* the generation of its process's Python then */
     __u32 image;
     __u16 cpu;
     __u8 stack;     /* enum wire_stack_state */
@@ -280,6 +284,32 @@ static __always_inline void off_wait(struct wire_wait *w, struct task_struct *t,
     w->reason = off_reason(w, t);
 }
 
+/* The futex that the current thread goes to sleep on may be its GIL's. */
+static __always_inline void off_gil(struct off_task *o, struct task_struct *t)
+{
+    __u32 tgid = t->tgid, tid = t->pid, layout;
+    const struct py_proc *proc = bpf_map_lookup_elem(&py_procs, &tgid);
+    const struct py_layout *lay;
+    __u64 at = o->wait.arg0;
+
+    if (!proc)
+        return;
+    layout = proc->layout;
+    lay = bpf_map_lookup_elem(&py_layouts, &layout);
+    if (!lay || lay->flags & PY_LAYOUT_FREE_THREADED)
+        return;
+    if (o->gil_of != proc->generation || at - o->gil_at >= lay->gil_size) {
+        __u64 gil = gil_find(lay, proc, tid, at);
+
+        if (!gil)
+            return;
+        o->gil_at = gil;
+        o->gil_of = proc->generation;
+    }
+    o->wait.reason = off_config.gil;
+    gil_read(lay, o->gil_at, &o->gil);
+}
+
 enum { SYSCALL_SCHED_YIELD = 24 }; /* arch/x86/entry/syscalls/syscall_64.tbl */
 
 static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_task *o, struct task_struct *t,
@@ -301,6 +331,8 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
     o->cpu = bpf_get_smp_processor_id();
     o->flags = 0;
     off_wait(&o->wait, t, state);
+    if (o->wait.reason == off_config.futex && off_config.gil && state)
+        off_gil(o, t);
     if (preempted || !state) {
         o->flags = WIRE_SPAN_PREEMPTED;
         if (!preempted && o->wait.syscall == SYSCALL_SCHED_YIELD)
@@ -322,7 +354,7 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
 /* ---- coming back ---- */
 
 static __always_inline int off_send_span(struct off_task *o, struct task_struct *t, __u64 blocked,
-                                         __u64 runnable)
+                                         __u64 runnable, __u64 now)
 {
     __u32 tgid = t->tgid;
     struct wire_proc *p;
@@ -341,7 +373,9 @@ static __always_inline int off_send_span(struct off_task *o, struct task_struct 
     r->runnable = runnable;
     r->woken = o->woken;
     r->queued = o->queued ? o->queued : o->woken;
+    r->ran = now;
     r->wait = o->wait;
+    r->gil = o->gil;
     p = bpf_map_lookup_elem(&procs, &tgid);
     r->image = p ? p->image : 0;
     r->cpu = o->cpu;
@@ -370,9 +404,11 @@ static __always_inline void off_came(struct off_cpu *c, struct off_task *o, stru
     else if (o->shorts[!!preempted] < OFF_SHORT_RUN)
         o->shorts[!!preempted]++;
     if (listed) {
-        __u64 b = blocked >= min ? blocked : 0, q = runnable >= min ? runnable : 0;
+        /* What belongs to one wait for the GIL stays together. */
+        __u64 least = o->wait.reason == off_config.gil && !preempted ? 0 : min;
+        __u64 b = blocked >= least ? blocked : 0, q = runnable >= least ? runnable : 0;
 
-        if (off_send_span(o, t, b, q)) {
+        if (off_send_span(o, t, b, q, now)) {
             c->stats.spans_lost++;
         } else {
             c->stats.spans++;

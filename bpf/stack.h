@@ -297,6 +297,16 @@ static long stack_python_step(__u32 i, void *ctx)
     return !more;
 }
 
+/* Whether the thread of Python state ts holds its GIL: flags of the sample. */
+static __always_inline __u32 stack_gil(const struct py_layout *lay, const struct py_proc *proc, __u64 ts)
+{
+    struct py_gil g;
+
+    if (py_gil_read(0, lay, proc, ts, &g))
+        return 0;
+    return WIRE_GIL_READ | (g.locked && g.holder == ts ? WIRE_GIL_HELD : 0);
+}
+
 /* The Python part, where the process has one: frames at words[pos]. */
 static __always_inline void stack_take_python(struct stack_scratch *s, struct task_struct *t)
 {
@@ -324,6 +334,8 @@ static __always_inline void stack_take_python(struct stack_scratch *s, struct ta
         s->sample.flags |= WIRE_PY_ERROR;
     if (s->py.status == PY_FULL)
         s->sample.flags |= WIRE_PY_FULL;
+    if (s->py.ts && !(c.layout->flags & PY_LAYOUT_FREE_THREADED))
+        s->sample.flags |= stack_gil(c.layout, c.proc, s->py.ts);
     s->sample.python_n = s->py.n & (2 * PY_MAX_DEPTH - 1);
     s->pos += s->sample.python_n * (sizeof(struct py_frame) / 8);
 }

@@ -48,6 +48,7 @@ static __always_inline void task_describe(struct wire_task *out, struct task_str
         out->own_tgid = pid_number(BPF_CORE_READ(leader, thread_pid), depth);
     out->start = task_start(t);
     out->leader_start = task_start(leader);
+    out->thread_id = t->thread.fsbase;
     __builtin_memcpy(out->comm, t->comm, sizeof(out->comm));
 }
 

@@ -58,6 +58,7 @@ struct wire_task {
     __u32 own_tgid, pad;   /* in the process's innermost pid namespace */
     __u64 start;           /* of the thread, CLOCK_BOOTTIME ns */
     __u64 leader_start;    /* of its process's leader */
+    __u64 thread_id;       /* fsbase, which is pthread_self(); 0: not known */
     char comm[WIRE_COMM];
 };
 
@@ -98,6 +99,8 @@ enum {
     WIRE_EXECVE = 1024,     /* inside execve: perhaps between the old image and the new */
     WIRE_TOP = 256,         /* regs.ip is a pc itself, not a return address */
     WIRE_STACK_OLD = 2048,  /* the copy of the stack is older than memory is now: nothing beyond it holds */
+    WIRE_GIL_READ = 4096,   /* whether it held the GIL was read */
+    WIRE_GIL_HELD = 8192,   /* and it did */
 };
 
 /* Followed by kernel_n x u64 (innermost first), native_n x wire_native (innermost first), python_n x py_frame
@@ -167,6 +170,13 @@ struct wire_wait {
     __u64 arg0, arg1; /* of the system call */
 };
 
+/* A GIL as it was when a thread began to wait for it. */
+struct wire_gil {
+    __u64 holder;   /* wire_task.thread_id of who has it, or had it last; 0: unknown */
+    __u32 switches; /* how often it has changed hands, the low bits */
+    __u32 locked;   /* 1: held */
+};
+
 enum {
     WIRE_OFF_SYSCALLS = 512, /* numbers below that are classified */
     WIRE_OFF_REASONS = 16,
@@ -183,7 +193,8 @@ struct wire_off_config {
     __u8 of_syscall[WIRE_OFF_SYSCALLS];
     __u8 of_mode[16]; /* by st_mode >> 12; 0: what the call says */
     __u8 fault, disk, lock, stopped, other;
-    __u8 pad[3];
+    __u8 futex, gil; /* waits of the first kind whose futex lies in a GIL are of the second */
+    __u8 pad;
 };
 
 /* `pad` of a WIRE_WAKER. */
@@ -209,14 +220,17 @@ enum {
     WIRE_SPAN_YIELD = 16, /* it gave the CPU away: sched_yield(2) */
 };
 
-/* A thread off its CPU: head.ts is when it left. Parts below min_ns are 0 here and summed. */
+/* A thread off its CPU: head.ts is when it left. Parts below min_ns are 0 here and summed, but for waits for
+ * the GIL. */
 struct wire_span {
     struct wire_head head;
     struct wire_task task;
     __u64 blocked, runnable; /* ns */
     __u64 woken;             /* when somebody woke it; 0: unknown */
     __u64 queued;            /* when it began to wait for a CPU; 0: unknown */
+    __u64 ran;               /* when it ran again, or the recording ended */
     struct wire_wait wait;
+    struct wire_gil gil; /* of waits for one */
     __u32 image;
     __u16 cpu;
     __u8 flags, stack; /* stack: enum wire_stack_state */
@@ -259,10 +273,10 @@ struct wire_lost {
 #ifndef __bpf__
 _Static_assert(sizeof(struct wire_mapping) == 32, "an array of these is shared with BPF");
 _Static_assert(sizeof(struct wire_proc) == 24, "a map value");
-_Static_assert(sizeof(struct wire_task) == 56, "crosses in every record");
-_Static_assert(sizeof(struct wire_thread) == 72, "the iterator writes these");
+_Static_assert(sizeof(struct wire_task) == 64, "crosses in every record");
+_Static_assert(sizeof(struct wire_thread) == 80, "the iterator writes these");
 _Static_assert(sizeof(struct wire_wait) == 48, "crosses with every span");
-_Static_assert(sizeof(struct wire_sample) == 144, "crosses with every sample");
+_Static_assert(sizeof(struct wire_sample) == 152, "crosses with every sample");
 #endif
 
 #endif

@@ -9,14 +9,15 @@
 struct metric_kind {
     const char *name, *unit;
     enum event_kind kind;
-    int wakers; /* who ended the wait, and where, below where it was */
+    const char
+        *by; /* who ended the wait, or held what was waited for, and where: below this; NULL: left out */
 };
 
 /* Spans count their time, samples their weight. */
 static const struct metric_kind metric_kinds[] = {
-    {"oncpu", "samples", EVENT_SAMPLE, 0}, {"offcpu", "ns", EVENT_OFFCPU, 0},
-    {"waker", "ns", EVENT_OFFCPU, 1},      {"runq", "ns", EVENT_RUNQ, 0},
-    {"gil", "ns", EVENT_GIL, 0},           {"gpu", "ns", EVENT_GPU, 0},
+    {"oncpu", "samples", EVENT_SAMPLE, NULL},    {"offcpu", "ns", EVENT_OFFCPU, NULL},
+    {"waker", "ns", EVENT_OFFCPU, "[woken by]"}, {"runq", "ns", EVENT_RUNQ, NULL},
+    {"gil", "ns", EVENT_GIL, "[held by]"},       {"gpu", "ns", EVENT_GPU, NULL},
 };
 
 struct builder {
@@ -227,7 +228,7 @@ static void place(struct builder *b, struct placed *list, size_t n,
     }
 }
 
-/* Below where the event waited: by whom it was woken, as far as that was asked. */
+/* Below where the event waited: by whom it was woken, or who held what it waited for. */
 static uint32_t waker_root(struct builder *b, const struct placed *at)
 {
     const struct event *ev = &b->s->events.a[at->event];
@@ -236,7 +237,7 @@ static uint32_t waker_root(struct builder *b, const struct placed *at)
 
     if (!w)
         return at->node;
-    node = child_of(b, at->node, fold_frames_marker(&b->frames, "[woken by]"));
+    node = child_of(b, at->node, fold_frames_marker(&b->frames, b->metric->by));
     if (w->waker_task && w->waker_task <= b->s->tasks.list.n)
         return b->o->no_tasks ? node : task_root(b, node, w->waker_task);
     return w->waker_stack ? node : child_of(b, node, fold_frames_marker(&b->frames, "[unknown]"));
@@ -270,7 +271,7 @@ static void add_events(struct builder *b)
             *vec_push(&list) = (struct placed){event_root(b, &b->s->events.a[i]), (uint32_t)i};
     place(b, list.a, list.n, own_stack,
           any_without_stack(b, list.a, list.n) ? fold_frames_none(&b->frames) : 0);
-    if (b->metric->wakers) {
+    if (b->metric->by) {
         for (size_t i = 0; i < list.n; i++)
             list.a[i].node = waker_root(b, &list.a[i]);
         place(b, list.a, list.n, waker_stack, 0);
@@ -290,7 +291,7 @@ static void add_events(struct builder *b)
 /* Whether the trie is the tree already: imported stacks, all of them wanted. */
 static int is_whole(const struct builder *b)
 {
-    if (!b->frames.one_to_one || b->metric->wakers)
+    if (!b->frames.one_to_one || b->metric->by)
         return 0;
     for (size_t i = 0; i < b->s->events.n; i++) {
         const struct event *ev = &b->s->events.a[i];

@@ -34,7 +34,7 @@ enum { T_SHARE, T_SAMPLES, T_CPU, T_PID, T_NAME, T_TID };
 
 static const char *const kinds[] = {
     [FRAME_NONE] = "",   [FRAME_KERNEL] = "kernel", [FRAME_NATIVE] = "native", [FRAME_PYTHON] = "python",
-    [FRAME_JIT] = "jit", [FRAME_GPU] = "gpu",       [FRAME_MARKER] = "",
+    [FRAME_JIT] = "jit", [FRAME_GPU] = "gpu",       [FRAME_MARKER] = "",       [FRAME_GIL] = "gil",
 };
 
 struct row {

@@ -93,7 +93,7 @@ static uint32_t place(const struct store *s, uint32_t stack)
         struct frame_name self;
         uint32_t count = frames_names(&s->frames, n->frame, &self, &names);
 
-        if (!f || !count || f->kind == FRAME_KERNEL)
+        if (!f || !count || f->kind == FRAME_KERNEL || f->kind == FRAME_GIL)
             continue;
         if (f->kind == FRAME_PYTHON)
             return names[count - 1].func;

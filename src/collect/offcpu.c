@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "collect/gil.h"
 #include "collect/offcpu_pending.h"
 #include "collect/trace.h"
 #include "collect/wait_class.h"
@@ -50,6 +51,7 @@ struct collector {
     struct offcpu_threads threads;
     struct wait_kernel kernel;
     struct wait_namer namer;
+    struct gils gils;
     struct buf scratch;
     uint32_t markers[MARKERS]; /* stacks of one frame; 0: not needed so far */
     struct total waits, delays;
@@ -130,11 +132,13 @@ static void on_waker(void *arg, const void *record, size_t n)
 }
 
 /* Where the thread was when it left its CPU. */
-static uint32_t span_stack(struct collector *c, const struct wire_span *s, struct process *p,
-                           const struct offcpu_pending *pending, uint16_t *flags)
+static uint32_t taken_stack(struct collector *c, const struct wire_span *s, struct process *p,
+                            const struct offcpu_pending *pending, uint16_t *flags)
 {
     const struct wire_sample *at =
         pending && pending->blocked.len ? (const struct wire_sample *)pending->blocked.data : NULL;
+
+    int gil = s->wait.reason == WAIT_GIL;
 
     *flags = 0;
     switch (s->stack) {
@@ -146,11 +150,24 @@ static uint32_t span_stack(struct collector *c, const struct wire_span *s, struc
         c->over_budget++;
         return marker(c, MARKER_BUDGET);
     case WIRE_STACK_SENT:
-        if (at && at->head.ts == s->head.ts)
-            return stack_take(&c->trace->taker, p, at, flags);
+        if (!at || at->head.ts != s->head.ts)
+            break;
+        if (gil) { /* the kernel's part is how one waits, for anything */
+            offcpu_copy(&c->scratch, at, at->kernel_n);
+            at = (const struct wire_sample *)c->scratch.data;
+        }
+        return stack_take(&c->trace->taker, p, at, flags);
     }
     c->lost++;
     return marker(c, MARKER_LOST);
+}
+
+static uint32_t span_stack(struct collector *c, const struct wire_span *s, struct process *p,
+                           const struct offcpu_pending *pending, uint16_t *flags)
+{
+    uint32_t stack = taken_stack(c, s, p, pending, flags);
+
+    return s->wait.reason == WAIT_GIL ? gils_stack(&c->gils, stack) : stack;
 }
 
 /* ---- spans ---- */
@@ -162,11 +179,15 @@ static void total(struct total *t, uint64_t ns, const struct wire_span *s)
         t->nostack_ns += ns;
 }
 
-static uint32_t span_wait(struct collector *c, const struct wire_span *s, const struct process *p,
-                          const struct offcpu_pending *pending)
+static struct wait span_wait(struct collector *c, const struct wire_span *s, const struct process *p,
+                             const struct offcpu_pending *pending)
 {
-    struct wait w = {.reason = (uint8_t)s->wait.reason, .what = wait_name(&c->namer, p, &s->wait)};
+    struct wait w = {.reason = (uint8_t)s->wait.reason};
 
+    if (s->wait.reason == WAIT_GIL)
+        w.what = gils_name(&c->gils, &s->task, &s->gil);
+    else
+        w.what = wait_name(&c->namer, p, &s->wait);
     if (s->flags & WIRE_SPAN_IRQ) {
         w.irq = 1;
         w.waker_stack = marker(c, MARKER_IRQ);
@@ -175,7 +196,32 @@ static uint32_t span_wait(struct collector *c, const struct wire_span *s, const 
         w.waker_task = pending->waker.task;
         w.waker_stack = pending->waker.stack;
     }
-    return waits_add(&c->ctx->store->waits, &w);
+    return w;
+}
+
+/* What the spans of threads say of the GIL: a wait for it, or the end of one; who is who. */
+static void gil_span(struct collector *c, const struct wire_span *s, const struct process *p,
+                     const struct event *ev, const struct wait *w)
+{
+    if (!p || !p->python)
+        return;
+    gils_note(&c->gils, &s->task, ev->task);
+    if (s->flags & WIRE_SPAN_PREEMPTED)
+        return;
+    if (s->wait.reason == WAIT_GIL) {
+        struct gil_part part = {.ts = s->head.ts,
+                                .end = s->ran,
+                                .gil = s->gil,
+                                .task = ev->task,
+                                .stack = ev->stack,
+                                .flags = ev->flags,
+                                .open = (s->flags & WIRE_SPAN_OPEN) != 0,
+                                .wait = *w};
+
+        gils_part(&c->gils, &s->task, &part);
+    } else {
+        gils_other(&c->gils, &s->task, ev);
+    }
 }
 
 static void on_span(void *arg, const void *record, size_t n)
@@ -184,6 +230,7 @@ static void on_span(void *arg, const void *record, size_t n)
     const struct wire_span *s = record;
     struct offcpu_pending *pending;
     struct event ev = {.value = 1};
+    struct wait wait = {0};
     struct process *p;
 
     if (n < sizeof(*s) || s->wait.reason >= WIRE_OFF_RUNNABLE)
@@ -197,12 +244,14 @@ static void on_span(void *arg, const void *record, size_t n)
         ev.kind = EVENT_OFFCPU;
         ev.ts = s->head.ts;
         ev.dur = s->blocked;
-        ev.attr = span_wait(c, s, p, pending);
+        wait = span_wait(c, s, p, pending);
+        ev.attr = waits_add(&c->ctx->store->waits, &wait);
         /* Open at the end and woken by then: what is open is the wait for a CPU. */
         *vec_push(&c->ctx->store->events) = ev;
         if (s->flags & WIRE_SPAN_OPEN && !s->woken)
             c->ctx->store->events.a[c->ctx->store->events.n - 1].flags |= EVENT_OPEN;
     }
+    gil_span(c, s, p, &ev, &wait);
     if (s->runnable) {
         total(&c->delays, s->runnable, s);
         ev.kind = EVENT_RUNQ;
@@ -233,16 +282,21 @@ static void on_short(void *arg, const void *record, size_t n)
         total(runnable ? &c->delays : &c->waits, s->ns[i], NULL);
         if (!task)
             task = who_task(&c->trace->who, &s->task, s->head.ts);
-        *vec_push(&c->ctx->store->events) =
-            (struct event){.ts = s->head.ts,
-                           .dur = s->ns[i],
-                           .value = s->n[i],
-                           .task = task,
-                           .stack = marker(c, runnable ? MARKER_SHORT_DELAYS : MARKER_SHORT_WAITS),
-                           .attr = runnable ? 0 : waits_add(&c->ctx->store->waits, &w),
-                           .flags = EVENT_SHORT,
-                           .kind = runnable ? EVENT_RUNQ : EVENT_OFFCPU};
+        *vec_push(&c->ctx->store->events) = (struct event){
+            .ts = s->head.ts,
+            .dur = s->ns[i],
+            .value = s->n[i],
+            .task = task,
+            .stack = i == WAIT_GIL ? gils_stack(&c->gils, marker(c, MARKER_SHORT_WAITS))
+                                   : marker(c, runnable ? MARKER_SHORT_DELAYS : MARKER_SHORT_WAITS),
+            .attr = runnable ? 0 : waits_add(&c->ctx->store->waits, &w),
+            .flags = EVENT_SHORT,
+            .kind = runnable ? EVENT_RUNQ : EVENT_OFFCPU};
+        if (i == WAIT_GIL)
+            gils_short(&c->gils, &c->ctx->store->events.a[c->ctx->store->events.n - 1]);
     }
+    if (s->ended)
+        gils_ended(&c->gils, &s->task);
     if (s->ended)
         offcpu_pending_drop(&c->threads, s->task.tid);
 }
@@ -279,7 +333,10 @@ static void describe(struct collector *c)
 
 static int offcpu_poll(struct collector *c, struct err *e)
 {
-    return trace_poll(c->trace, e);
+    int rc = trace_poll(c->trace, e);
+
+    gils_turn(&c->gils, c->ctx->now());
+    return rc;
 }
 
 static void offcpu_free(struct collector *c)
@@ -295,6 +352,7 @@ static void offcpu_free(struct collector *c)
     offcpu_threads_release(&c->threads);
     wait_kernel_release(&c->kernel);
     wait_namer_release(&c->namer);
+    gils_release(&c->gils);
     buf_release(&c->scratch);
     free(c);
 }
@@ -311,6 +369,7 @@ static struct collector *offcpu_open(struct record_ctx *ctx, struct err *e)
     }
     wait_kernel_init(&c->kernel);
     wait_namer_init(&c->namer, ctx->store, c->trace->track);
+    gils_init(&c->gils, ctx->store);
     handle(c, 1);
     describe(c);
     return c;
@@ -349,6 +408,8 @@ static void offcpu_counters(struct collector *c)
     store_set_counter(s, "offcpu.stacks_lost", st.stacks_lost);
     store_set_counter(s, "offcpu.walks", st.walks);
     store_set_counter(s, "offcpu.walk_ns", st.walk_ns);
+    store_set_counter(s, "offcpu.gil_waits", c->gils.waits);
+    store_set_counter(s, "offcpu.gil_ns", c->gils.ns);
     if (bpfside_off_cost(c->trace->bpf, &ns, &runs) == 0) {
         store_set_counter(s, "offcpu.bpf_ns", ns);
         store_set_counter(s, "offcpu.bpf_runs", runs);
@@ -366,6 +427,7 @@ static int offcpu_stop(struct collector *c, struct err *e)
     rc = bpfside_off_stop(c->trace->bpf, e);
     if (trace_poll(c->trace, rc ? NULL : e) < 0)
         rc = -1;
+    gils_turn(&c->gils, UINT64_MAX);
     offcpu_counters(c);
     bpfside_off_stats(c->trace->bpf, &st);
     log_debug("off-CPU: %llu switches, %llu spans, %llu summed, %llu stacks in %llu ns, %llu over budget, "

@@ -155,6 +155,8 @@ static void user_part(struct stack_taker *k, struct process *p, const struct wir
     push_user(k, s, parts, st == WALK_ROOT);
     if (st == WALK_ROOT)
         *flags |= EVENT_ROOT;
+    if (s->flags & WIRE_GIL_READ)
+        *flags |= s->flags & WIRE_GIL_HELD ? EVENT_GIL_READ | EVENT_GIL_HELD : EVENT_GIL_READ;
     if (s->python_n) /* a state without frames runs no Python: the interpreter starts, or ends */
         *flags |= EVENT_PYTHON | EVENT_PYTHON_FRAMES;
     else if (s->flags & WIRE_PY_ERROR)

@@ -82,6 +82,8 @@ void wait_classes(struct wire_off_config *c)
     c->lock = WAIT_LOCK;
     c->stopped = WAIT_OTHER;
     c->other = WAIT_OTHER;
+    c->futex = WAIT_FUTEX;
+    c->gil = WAIT_GIL;
 }
 
 struct syscall_name {

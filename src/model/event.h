@@ -12,7 +12,8 @@ enum event_kind {
     EVENT_OFFCPU, /* blocked: dur; attr: of struct waits; value = spans: 1, more where short ones are summed
                    */
     EVENT_RUNQ,   /* runnable, not running: dur; value as above */
-    EVENT_GIL,
+    EVENT_GIL,    /* from the first blocking to when it is got: dur; attr: as EVENT_OFFCPU's, the waker is the
+                     holder */
     EVENT_GPU,
     EVENT_MARKER,
     EVENT_METRIC,
@@ -33,6 +34,8 @@ enum {
         512, /* the sum of a thread's spans that were too short to list, of one reason, from ts on */
     EVENT_PREEMPTED = 1024, /* EVENT_RUNQ: the CPU was taken from it, or given away; else it had been woken */
     EVENT_YIELD = 2048,     /* with EVENT_PREEMPTED: given away, by sched_yield(2) */
+    EVENT_GIL_HELD = 4096,  /* the thread held its interpreter's GIL: when sampled, when it left the CPU */
+    EVENT_GIL_READ = 8192,  /* whether it did was read */
 };
 
 struct event {

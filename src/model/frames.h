@@ -43,6 +43,8 @@ enum frame_kind {
     FRAME_JIT,
     FRAME_GPU,
     FRAME_MARKER, /* [truncated], [stack lost], [woken by]: func is the text */
+    FRAME_GIL,    /* [waiting for the GIL]: the same */
+    FRAME_KINDS,
 };
 
 enum {

@@ -26,6 +26,10 @@ static const struct palette_kind kinds[PALETTE_KINDS] = {
                       "marker",
                       {"#dddddd", "#d5d5d5", "#e4e4e4"},
                       {"#4a4a4a", "#444444", "#515151"}},
+    [FRAME_GIL] = {"gil",
+                   "waiting for the GIL",
+                   {"#ef9ad0", "#ea8bc7", "#f3aad8"},
+                   {"#8a3a70", "#803567", "#954079"}},
 };
 
 const struct palette_kind *palette_kind(unsigned kind)

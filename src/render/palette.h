@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "model/frames.h"
 
-#define PALETTE_KINDS  (FRAME_MARKER + 1)
+#define PALETTE_KINDS  FRAME_KINDS
 #define PALETTE_SHADES 3 /* neighbours differ, and a function keeps its shade */
 
 struct palette_kind {

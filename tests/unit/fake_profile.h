@@ -34,17 +34,18 @@ static inline void fake_release(struct fake *f)
 }
 
 /* A name's first two characters give its kind: "p:" Python, "k:" kernel, "n:" native, "j:" JIT, "g:" GPU,
- * "m:" marker, "t:" process or thread. */
+ * "m:" marker, "w:" waiting for the GIL, "t:" process or thread. */
 static inline uint32_t fake_frame(struct fake *f, const char *name, size_t n)
 {
     static const char letters[] = {
         [FRAME_NONE] = 't', [FRAME_KERNEL] = 'k', [FRAME_NATIVE] = 'n', [FRAME_PYTHON] = 'p',
-        [FRAME_JIT] = 'j',  [FRAME_GPU] = 'g',    [FRAME_MARKER] = 'm',
+        [FRAME_JIT] = 'j',  [FRAME_GPU] = 'g',    [FRAME_MARKER] = 'm', [FRAME_GIL] = 'w',
     };
     static const char *const modules[] = {
         [FRAME_KERNEL] = "[kernel]",
         [FRAME_NATIVE] = "/usr/lib/libfake.so.1",
         [FRAME_MARKER] = NULL,
+        [FRAME_GIL] = NULL,
     };
     uint64_t *known = map_put(&f->frames, hash_bytes(name, n));
     struct profile_frame frame = {0};

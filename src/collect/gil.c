@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/gil.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+enum { HOLDERS = 4 /* of one wait that are told apart */ };
+
+/* A switch interval may be longer than this, but what runs for so long between two waits has got the GIL. */
+#define OVER_NS 1000000000ull
+
+/* Where several have had the GIL since a thread began to sleep, and it may have been one of them: what ran no
+ * longer than this in between has only looked whether it is free. */
+#define LOOK_NS 100000ull
+
+/* A wait under way. */
+struct gil_thread {
+    struct gil_part first;
+    uint64_t end;
+    struct gil_part last; /* its newest span */
+    struct wait waker;    /* the last that is known */
+    struct {
+        uint32_t task;
+        uint64_t ns;
+    } held[HOLDERS];
+    int active;
+};
+
+/* Where a thread last was off the CPU with the GIL in its hands. */
+struct gil_holder {
+    uint64_t ts, end;
+    uint32_t stack;
+};
+
+void gils_init(struct gils *g, struct store *s)
+{
+    *g = (struct gils){.store = s};
+}
+
+static void release_all(struct map *m)
+{
+    struct map_slot *s;
+
+    for (size_t i = 0; (s = map_next(m, &i));)
+        free((void *)(uintptr_t)s->val);
+    map_release(m);
+}
+
+void gils_release(struct gils *g)
+{
+    release_all(&g->threads);
+    release_all(&g->holders);
+    map_release(&g->tasks);
+    map_release(&g->names);
+}
+
+/* ---- names ---- */
+
+uint32_t gils_stack(struct gils *g, uint32_t stack)
+{
+    struct frame key = {.kind = FRAME_GIL};
+
+    if (!g->frame) {
+        key.func = strtab_add(&g->store->strings, "[waiting for the GIL]");
+        g->frame = frames_add(&g->store->frames, &key);
+    }
+    return stacks_push(&g->store->stacks, stack, g->frame);
+}
+
+static uint64_t key_of(uint32_t tgid, uint64_t thread_id)
+{
+    return hash_mix(thread_id, tgid);
+}
+
+void gils_note(struct gils *g, const struct wire_task *who, uint32_t task)
+{
+    if (who->thread_id)
+        *map_put(&g->tasks, key_of(who->tgid, who->thread_id)) = task;
+}
+
+/* The task that has the GIL; 0: nobody, or nobody knows. */
+static uint32_t holder_of(const struct gils *g, const struct wire_task *who, const struct wire_gil *gil)
+{
+    uint64_t *task;
+
+    if (!gil->locked || !gil->holder || gil->holder == who->thread_id)
+        return 0;
+    task = map_get(&g->tasks, key_of(who->tgid, gil->holder));
+    return task ? (uint32_t)*task : 0;
+}
+
+static uint32_t name_of(struct gils *g, uint32_t holder)
+{
+    uint64_t *slot = map_get(&g->names, holder);
+    const struct task *t = tasks_get(&g->store->tasks, holder);
+    char *text;
+    uint32_t id;
+
+    if (slot)
+        return (uint32_t)*slot;
+    text = t ? mem_printf("the GIL (held by %s[%u])", strtab_get(&g->store->strings, t->comm), t->tid)
+             : mem_strdup("the GIL");
+    id = strtab_add(&g->store->strings, text);
+    free(text);
+    *map_put(&g->names, holder) = id;
+    return id;
+}
+
+uint32_t gils_name(struct gils *g, const struct wire_task *who, const struct wire_gil *gil)
+{
+    return name_of(g, holder_of(g, who, gil));
+}
+
+/* ---- the end of a wait ---- */
+
+static uint32_t longest_holder(const struct gil_thread *t)
+{
+    int best = 0;
+
+    for (int i = 1; i < HOLDERS; i++)
+        if (t->held[i].ns > t->held[best].ns)
+            best = i;
+    return t->held[best].task;
+}
+
+/* Where the holder was meanwhile: off the CPU for most of the time, or where it gave the GIL away. */
+static uint32_t holder_stack(const struct gils *g, const struct gil_thread *t, uint32_t holder)
+{
+    uint64_t *slot = map_get(&g->holders, holder);
+    const struct gil_holder *h = slot ? (const void *)(uintptr_t)*slot : NULL;
+
+    if (h && h->ts < t->end && h->end > t->first.ts) {
+        uint64_t from = h->ts > t->first.ts ? h->ts : t->first.ts, to = h->end < t->end ? h->end : t->end;
+
+        if (to - from >= (t->end - t->first.ts) / 2)
+            return h->stack;
+    }
+    return t->waker.waker_task == holder ? t->waker.waker_stack : 0;
+}
+
+static void finish(struct gils *g, struct gil_thread *t)
+{
+    struct wait w = {.reason = WAIT_GIL};
+    uint32_t holder;
+
+    if (!t->active)
+        return;
+    t->active = 0;
+    holder = longest_holder(t);
+    if (!holder)
+        holder = t->waker.waker_task;
+    w.waker_task = holder;
+    w.waker_stack = holder ? holder_stack(g, t, holder) : 0;
+    w.what = name_of(g, holder);
+    *vec_push(&g->store->events) =
+        (struct event){.ts = t->first.ts,
+                       .dur = t->end - t->first.ts,
+                       .value = 1,
+                       .task = t->first.task,
+                       .stack = t->first.stack,
+                       .attr = waits_add(&g->store->waits, &w),
+                       .flags = (uint16_t)(t->first.flags | (t->last.open ? EVENT_OPEN : 0)),
+                       .kind = EVENT_GIL};
+    g->waits++;
+    g->ns += t->end - t->first.ts;
+}
+
+/* ---- spans ---- */
+
+static struct gil_thread *thread_of(struct gils *g, uint32_t tid, int make)
+{
+    uint64_t *slot = make ? map_put(&g->threads, tid) : map_get(&g->threads, tid);
+
+    if (slot && !*slot)
+        *slot = (uintptr_t)mem_calloc(1, sizeof(struct gil_thread));
+    return slot ? (struct gil_thread *)(uintptr_t)*slot : NULL;
+}
+
+/*
+ * Does the wait go on in the span p, or has the thread had the GIL in between? Each change of hands is
+ * counted by CPython, and who has it at the span's beginning is known. Only where it changed hands several
+ * times this doesn't tell.
+ */
+static int goes_on(const struct gil_thread *t, const struct wire_task *who, const struct gil_part *p)
+{
+    uint32_t changes = p->gil.switches - t->last.gil.switches;
+
+    if (p->gil.holder == who->thread_id || p->ts < t->end)
+        return 0;
+    if (changes <= 1)
+        return 1;
+    return p->ts - t->end <= LOOK_NS && !t->last.wait.waker_task;
+}
+
+static void add_holder(struct gil_thread *t, uint32_t task, uint64_t ns)
+{
+    int least = 0;
+
+    for (int i = 0; i < HOLDERS; i++) {
+        if (t->held[i].task == task) {
+            t->held[i].ns += ns;
+            return;
+        }
+        if (t->held[i].ns < t->held[least].ns)
+            least = i;
+    }
+    if (ns < t->held[least].ns)
+        return;
+    t->held[least].task = task;
+    t->held[least].ns = ns;
+}
+
+void gils_part(struct gils *g, const struct wire_task *who, const struct gil_part *p)
+{
+    struct gil_thread *t = thread_of(g, who->tid, 1);
+    uint32_t holder = holder_of(g, who, &p->gil);
+
+    if (t->active && !goes_on(t, who, p))
+        finish(g, t);
+    if (!t->active)
+        *t = (struct gil_thread){.first = *p, .active = 1};
+    t->last = *p;
+    t->end = p->end > p->ts ? p->end : p->ts;
+    if (holder)
+        add_holder(t, holder, t->end - p->ts);
+    if (p->wait.waker_task)
+        t->waker = p->wait;
+}
+
+void gils_other(struct gils *g, const struct wire_task *who, const struct event *span)
+{
+    struct gil_thread *t = thread_of(g, who->tid, 0);
+    struct gil_holder *h;
+    uint64_t *slot;
+
+    if (t)
+        finish(g, t);
+    if (!(span->flags & EVENT_GIL_HELD) || !span->dur)
+        return;
+    slot = map_put(&g->holders, span->task);
+    if (!*slot)
+        *slot = (uintptr_t)mem_calloc(1, sizeof(*h));
+    h = (struct gil_holder *)(uintptr_t)*slot;
+    *h = (struct gil_holder){span->ts, span->ts + span->dur, span->stack};
+}
+
+void gils_short(struct gils *g, const struct event *sum)
+{
+    struct event ev = *sum;
+
+    ev.kind = EVENT_GIL;
+    *vec_push(&g->store->events) = ev;
+    g->waits += ev.value;
+    g->ns += ev.dur;
+}
+
+void gils_ended(struct gils *g, const struct wire_task *who)
+{
+    struct gil_thread *t = thread_of(g, who->tid, 0);
+
+    if (!t)
+        return;
+    finish(g, t);
+    map_del(&g->threads, who->tid);
+    free(t);
+}
+
+void gils_turn(struct gils *g, uint64_t now)
+{
+    struct map_slot *s;
+
+    for (size_t i = 0; (s = map_next(&g->threads, &i));) {
+        struct gil_thread *t = (struct gil_thread *)(uintptr_t)s->val;
+
+        if (t->active && (now == UINT64_MAX || (now > t->end && now - t->end > OVER_NS)))
+            finish(g, t);
+    }
+}
