@@ -56,6 +56,8 @@ struct collector_ops {
     int (*start)(struct collector *c, struct err *e); /* before the gate opens */
     int (*fd)(struct collector *c); /* readable when poll() has work; -1: none, poll by time */
     int (*poll)(struct collector *c, struct err *e); /* drains into the store; never blocks */
+    void (*ended)(struct collector *c); /* the command has ended and is not waited for yet: what /proc tells
+                                           of it is there for the last time; NULL: of no interest */
     int (*stop)(struct collector *c, struct err *e); /* no more events; drains the rest; sets its counters */
     void (*counters)(struct collector *c);           /* sets its counters in the store, also while running */
     const char *(*detail)(struct collector *c);      /* one phrase for meta.json and the summary */

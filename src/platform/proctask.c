@@ -151,10 +151,8 @@ int proctask_call(int fd, struct proctask_call *out)
     return read_text(fd, text, sizeof(text)) ? -1 : proctask_parse_call(text, out);
 }
 
-static int numbers_in(const char *path, struct pid_list *out)
+static int numbers_in_dir(DIR *d, struct pid_list *out)
 {
-    DIR *d = opendir(path);
-
     if (!d)
         return -1;
     for (struct dirent *x; (x = readdir(d));) {
@@ -165,6 +163,22 @@ static int numbers_in(const char *path, struct pid_list *out)
     }
     closedir(d);
     return 0;
+}
+
+static int numbers_in(const char *path, struct pid_list *out)
+{
+    return numbers_in_dir(opendir(path), out);
+}
+
+int proctask_threads_at(int root, pid_t pid, struct pid_list *out)
+{
+    char path[64];
+    int fd, rc;
+
+    snprintf(path, sizeof(path), "proc/%d/task", (int)pid);
+    fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    rc = fd < 0 ? -1 : numbers_in_dir(fdopendir(fd), out);
+    return rc;
 }
 
 int proctask_threads(pid_t pid, struct pid_list *out)

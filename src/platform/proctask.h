@@ -58,6 +58,7 @@ struct pid_list {
 
 /* Appends the ids of a process's threads; -1: gone. */
 int proctask_threads(pid_t pid, struct pid_list *out);
+int proctask_threads_at(int root, pid_t pid, struct pid_list *out); /* below a root: sysfile.h */
 /* Appends the processes that are children of one of its threads; -1: gone, or the kernel has no such list. */
 int proctask_children(pid_t pid, struct pid_list *out);
 /* All processes there are. */

@@ -213,6 +213,14 @@ void collectors_counters(struct collectors *s)
     }
 }
 
+void collectors_ended(struct collectors *s)
+{
+    for (size_t i = 0; i < s->list.n; i++) {
+        if (s->list.a[i].state == COLLECTOR_ON && s->list.a[i].ops->ended)
+            s->list.a[i].ops->ended(s->list.a[i].c);
+    }
+}
+
 void collectors_stop(struct collectors *s)
 {
     for (size_t i = s->list.n; i-- > 0;) {

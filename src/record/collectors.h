@@ -47,7 +47,8 @@ int collectors_watch(struct collectors *s, int epoll, struct err *e);
 void collectors_poll(struct collectors *s, size_t i); /* one that fails is said and stopped */
 void collectors_poll_all(struct collectors *s);
 void collectors_counters(struct collectors *s);
-void collectors_stop(struct collectors *s); /* in reverse order */
+void collectors_ended(struct collectors *s); /* the command is a zombie */
+void collectors_stop(struct collectors *s);  /* in reverse order */
 size_t collectors_running(const struct collectors *s);
 
 /* Writes their names, states and details into m->collectors, anew. */

@@ -66,10 +66,16 @@ static uint64_t now(void)
 
 /* ---- the command ---- */
 
-static int reap(struct child *c)
+/* Before it is waited for, collectors may have a last look. */
+static int reap(struct recorder *r)
 {
+    struct child *c = &r->command;
+    siginfo_t info = {0};
+
     if (!c->launched || c->ended)
         return 0;
+    if (!waitid(P_PID, (id_t)c->spawn.pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
+        collectors_ended(&r->collectors);
     if (wait4(c->spawn.pid, &c->status, WNOHANG, &c->usage) != c->spawn.pid)
         return 0;
     c->ended = 1;
@@ -95,7 +101,7 @@ static int handle_signals(struct recorder *r)
             return end;
 
         if (kind == SIGNAL_CHILD)
-            reap(&r->command);
+            reap(r);
         else if (kind == SIGNAL_FORWARD && running)
             kill(r->command.spawn.pid, signo);
         else if (kind == SIGNAL_INTERRUPT || !running)
@@ -465,7 +471,7 @@ static int wait_for_command(struct recorder *r)
     while (!r->command.ended) {
         struct epoll_event ev;
 
-        if (reap(&r->command))
+        if (reap(r))
             break;
         if (epoll_wait(r->epoll, &ev, 1, -1) < 0 && errno != EINTR)
             break;

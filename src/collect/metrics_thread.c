@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of threads: what /proc tells of them alone. Their process's figures are sums of them. */
+#include "collect/metrics.h"
+#include "platform/sysfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Status files cost most: so many a look, the others at the next one. */
+enum { STATUS_READS = 128 };
+
+static const char *path_of(const struct metrics_process *p, pid_t tid, const char *name, char path[96])
+{
+    if (tid)
+        snprintf(path, 96, "proc/%d/task/%d/%s", (int)p->pid, (int)tid, name);
+    else
+        snprintf(path, 96, "proc/%d/%s", (int)p->pid, name);
+    return path;
+}
+
+static uint64_t grown(uint64_t before, uint64_t now)
+{
+    return now > before ? now - before : 0;
+}
+
+/* ---- one ---- */
+
+/* 0; -1: it ended, or the kernel doesn't tell (errno). */
+static int read_run(struct metrics *m, const struct metrics_process *p, struct metrics_thread *t,
+                    struct proctask_run *run)
+{
+    char path[96];
+    int fd = t->run_fd, rc;
+
+    if (fd < 0)
+        fd = sysfile_open(m->root, path_of(p, t->tid, "schedstat", path));
+    if (fd < 0)
+        return -1;
+    rc = proctask_run(fd, run);
+    if (t->run_fd < 0 && m->open_files < m->most_files) {
+        t->run_fd = fd;
+        m->open_files++;
+    } else if (t->run_fd < 0) {
+        close(fd);
+    }
+    return rc;
+}
+
+static void look_at_status(struct metrics *m, struct metrics_process *p, struct metrics_thread *t)
+{
+    struct procuse_switches now;
+    char path[96];
+    uint64_t swap;
+
+    if (sysfile_read_path(m->root, path_of(p, t->tid, "status", path), &m->text) ||
+        procuse_parse_switches(m->text.data, &now))
+        return;
+    p->switches.voluntary += grown(t->switches.voluntary, now.voluntary);
+    p->switches.involuntary += grown(t->switches.involuntary, now.involuntary);
+    t->switches = now;
+    t->slices = t->run.slices;
+    if (t->tid == p->pid && !procuse_parse_swap(m->text.data, &swap))
+        metrics_level(&m->out, &p->series[METRIC_ID_MEMORY_SWAP],
+                      (struct metrics_key){METRIC_ID_MEMORY_SWAP, p->task, 0}, m->ts, swap);
+}
+
+static void count_run(struct metrics *m, struct metrics_process *p, struct metrics_thread *t)
+{
+    if (!t->task && t->run.slices)
+        t->task = metrics_thread_task(m, p, t->tid, t->start_ns, t->comm);
+    if (t->task)
+        metrics_count(&m->out, &t->oncpu,
+                      (struct metrics_key){METRIC_ID_SCHED_ONCPU, t->task, METRIC_ANY_CPU}, m->ts,
+                      t->run.run_ns);
+}
+
+static void look(struct metrics *m, struct metrics_process *p, struct metrics_thread *t, size_t *reads)
+{
+    struct proctask_run run;
+
+    if (read_run(m, p, t, &run)) {
+        m->missing[METRICS_NO_DELAY] += !p->use.threads || p->use.state == 'Z' ? 0 : t->run_fd < 0;
+        t->gone = t->run_fd >= 0 || errno == ENOENT || errno == ESRCH;
+        p->relist |= t->gone;
+    } else {
+        p->delay_ns += grown(t->run.delay_ns, run.delay_ns);
+        t->run = run;
+        count_run(m, p, t);
+        if (t->looked && t->slices == run.slices)
+            return; /* it got no CPU since, and so it left none */
+    }
+    if (t->gone || !*reads)
+        return;
+    --*reads;
+    t->looked = 1;
+    look_at_status(m, p, t);
+}
+
+/* ---- all of a process ---- */
+
+static void begin_at_birth(struct metrics *m, struct metrics_thread *t)
+{
+    uint64_t birth = t->start_ns > m->boot_ns ? t->start_ns - m->boot_ns : 0;
+
+    if (m->begin && birth + METRICS_TICK_NS > m->begin && birth <= m->ts)
+        metrics_begin(&t->oncpu, birth > m->begin ? birth : m->begin, 0);
+}
+
+static void enter(struct metrics *m, struct metrics_process *p, pid_t tid)
+{
+    struct metrics_thread *t = vec_push(&p->threads);
+    struct proctask st;
+    char path[96];
+
+    *t = (struct metrics_thread){.tid = tid, .run_fd = -1, .seen = p->looks};
+    if (sysfile_read_path(m->root, path_of(p, tid, "stat", path), &m->text) ||
+        proctask_parse_stat(m->text.data, &st)) {
+        p->threads.n--;
+        return;
+    }
+    t->start_ns = st.start_ns;
+    memcpy(t->comm, st.comm, sizeof(t->comm));
+    begin_at_birth(m, t);
+}
+
+static void leave(struct metrics *m, struct metrics_thread *t)
+{
+    if (t->task)
+        metrics_end(&m->out, &t->oncpu, (struct metrics_key){METRIC_ID_SCHED_ONCPU, t->task, METRIC_ANY_CPU});
+    if (t->run_fd >= 0) {
+        close(t->run_fd);
+        m->open_files--;
+    }
+}
+
+static int by_tid(const void *pa, const void *pb)
+{
+    const struct metrics_thread *a = pa, *b = pb;
+
+    return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+/* The list is sorted but for what is added now. */
+static struct metrics_thread *find(const struct metrics_process *p, size_t sorted, pid_t tid)
+{
+    struct metrics_thread key = {.tid = tid};
+
+    return sorted ? bsearch(&key, p->threads.a, sorted, sizeof(key), by_tid) : NULL;
+}
+
+static void list(struct metrics *m, struct metrics_process *p)
+{
+    struct pid_list tids = {0};
+    size_t sorted = p->threads.n, n = 0;
+
+    p->relist = 0;
+    if (proctask_threads_at(m->root, p->pid, &tids) < 0)
+        return;
+    for (size_t i = 0; i < tids.list.n; i++) {
+        struct metrics_thread *t = find(p, sorted, tids.list.a[i]);
+
+        if (t)
+            t->seen = p->looks;
+        else
+            enter(m, p, tids.list.a[i]);
+    }
+    for (size_t i = 0; i < p->threads.n; i++) {
+        struct metrics_thread t = p->threads.a[i];
+
+        if (t.seen == p->looks)
+            p->threads.a[n++] = t;
+        else
+            leave(m, &t);
+    }
+    p->threads.n = n;
+    if (n)
+        qsort(p->threads.a, n, sizeof(*p->threads.a), by_tid);
+    vec_release(&tids.list);
+}
+
+void metrics_threads_look(struct metrics *m, struct metrics_process *p)
+{
+    size_t reads = m->last ? SIZE_MAX : STATUS_READS, n = p->threads.n;
+
+    if (p->relist || n != p->use.threads)
+        list(m, p);
+    n = p->threads.n;
+    for (size_t i = 0; i < n; i++)
+        look(m, p, &p->threads.a[(p->cursor + i) % n], &reads);
+    if (n && !reads)
+        p->cursor = (p->cursor + STATUS_READS) % n;
+}
+
+void metrics_threads_end(struct metrics *m, struct metrics_process *p)
+{
+    for (size_t i = 0; i < p->threads.n; i++)
+        leave(m, &p->threads.a[i]);
+    p->threads.n = 0;
+}

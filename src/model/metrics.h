@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the metrics collector measures, and how its events are read. A counter's event stands for an interval:
+ * ts .. ts + dur, value: the increase in it. A gauge's event is a moment: dur 0, and the value holds until
+ * the next one; equal values are not repeated. The intervals of one counter follow each other without a gap
+ * as long as it could be read: an event with value 0 is a measured zero, no event is "not measured".
+ */
+#ifndef WPROF_MODEL_METRICS_H
+#define WPROF_MODEL_METRICS_H
+
+#include "model/event.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum metric_unit {
+    METRIC_NS,
+    METRIC_BYTES,
+    METRIC_COUNT,
+    METRIC_RATIO, /* in millionths */
+    METRIC_HZ,
+};
+
+enum metric_kind { METRIC_GAUGE, METRIC_COUNTER };
+
+/* Whose it may be: bits. */
+enum {
+    METRIC_MACHINE = 1, /* task 0 */
+    METRIC_PROCESS = 2, /* task: the process's leader */
+    METRIC_THREAD = 4,  /* task: the thread */
+    METRIC_CPU = 8,     /* the event's cpu counts: one series for each */
+    METRIC_CGROUP = 16, /* task: the leader of the first target in that control group */
+};
+
+enum metric_id {
+    METRIC_NONE,
+#define METRIC(id, name, title, unit, kind, of, what) METRIC_ID_##id,
+#include "model/metrics.def"
+#undef METRIC
+    METRIC_IDS
+};
+
+struct metric {
+    const char *name, *title, *what;
+    uint8_t unit, kind, of;
+};
+
+#define METRIC_ANY_CPU 0xffff   /* an event's cpu: which one isn't known */
+#define METRIC_MILLION 1000000u /* of METRIC_RATIO */
+
+/* Of an id below METRIC_IDS and above METRIC_NONE. */
+const struct metric *metrics_get(enum metric_id id);
+
+/* METRIC_NONE: no metric of ours, of another recorder or a newer wprof. */
+enum metric_id metrics_find(const char *name);
+
+/* "ns", "bytes", "count", "ratio", "Hz". */
+const char *metrics_unit_name(unsigned unit);
+
+/* What a counter's increase is as a rate: per second, in the counter's unit. 0 where dur is 0. */
+double metrics_rate(const struct event *ev);
+
+/* A value of a gauge, or with per_second a counter's rate, for people: "1.5 MiB/s", "0.75 CPUs", "2.6 GHz".
+ */
+char *metrics_spell(char *out, size_t n, const struct metric *m, double value, int per_second);
+
+#endif
