@@ -107,6 +107,7 @@ static __always_inline int stack_find_mapping(struct stack_scratch *s, __u64 pc)
 static __always_inline enum walk_status stack_guess(struct stack_scratch *s)
 {
     enum walk_status st = WALK_STUCK;
+    __u64 code = 0;
 
     if (!s->marked) {
         s->mark = s->regs;
@@ -114,8 +115,14 @@ static __always_inline enum walk_status stack_guess(struct stack_scratch *s)
         s->mark_top = s->top;
         s->marked = 1;
     }
-    if (s->near.flags & WIRE_MAP_FRAMEPTR)
-        st = walk_native_fp(0, &s->regs);
+    if (s->near.flags & WIRE_MAP_FRAMEPTR) {
+        if (s->top && !(s->near.flags & WIRE_MAP_JIT))
+            st = walk_native_leaf(0, &s->regs);
+        else if (s->top)
+            walk_read(0, s->regs.ip, &code, sizeof(code));
+        if (st != WALK_RUNNING)
+            st = walk_native_framed(0, &s->regs, code);
+    }
     if (st == WALK_RUNNING || st == WALK_ROOT) {
         s->sample.flags |= WIRE_FRAMEPTR;
         return st;

@@ -10,9 +10,9 @@
  * unw_row *, or NULL. A walk then goes, with top = 1 at first:
  *
  *     pc  = walk_lookup_pc(&regs, top)        a return address lies after its call, which may end the
- * function row = the row of pc                     none: walk_native_fp or walk_native_scan, or stop and let
- * user space finish st  = walk_native_step(mem, &regs, row, pc, top) top = walk_row_signal(row) what a signal
- * interrupted stands at its own pc, with all its registers
+ * function row = the row of pc                     none: walk_native_framed or walk_native_scan, or stop and
+ * let user space finish st  = walk_native_step(mem, &regs, row, pc, top) top = walk_row_signal(row) what a
+ * signal interrupted stands at its own pc, with all its registers
  */
 #ifndef WPROF_BPF_WALK_NATIVE_H
 #define WPROF_BPF_WALK_NATIVE_H
@@ -170,7 +170,7 @@ WALK_INLINE enum walk_status walk_native_step(void *mem, struct walk_regs *r, co
     return WALK_RUNNING;
 }
 
-/* The same by frame pointer, for code known to keep one (regions of a perf map). */
+/* The same by frame pointer, for code known to keep one. */
 WALK_INLINE enum walk_status walk_native_fp(void *mem, struct walk_regs *r)
 {
     __u64 slot[2];
@@ -184,6 +184,42 @@ WALK_INLINE enum walk_status walk_native_fp(void *mem, struct walk_regs *r)
     r->sp = r->bp + 16;
     r->bp = slot[0];
     r->ip = slot[1];
+    return WALK_RUNNING;
+}
+
+/*
+ * How many stack slots lie between rsp and the return address at the very beginning and end of a function
+ * that keeps a frame pointer, where rbp still is, or is again, its caller's; -1: in between. code: the first
+ * 8 bytes at the top frame's pc, the first lowest (Intel SDM volume 2: PUSH, MOV, RET). HotSpot probes the
+ * stack before it pushes rbp, and compares rsp with the thread's poll word (in r15) after it has popped it.
+ */
+WALK_INLINE int walk_frame_edge(__u64 code)
+{
+    __u32 three = code & 0xffffff;
+
+    if ((code & 0xff) == 0x55 || (code & 0xff) == 0xc3 || (code & 0xff) == 0xc2) /* push %rbp; ret */
+        return 0;
+    if (three == 0xe58948 || three == 0xec8b48) /* mov %rsp,%rbp */
+        return 1;
+    if (three == 0x248489 && (code >> 48 & 0xff) == 0xff) /* mov %eax,-N(%rsp) of some 64 KiB and more */
+        return 0;
+    return three == 0xa73b49 ? 0 : -1; /* cmp N(%r15),%rsp */
+}
+
+/* As walk_native_fp, for the top frame, too: code is as of walk_frame_edge, 0 in the other frames. */
+WALK_INLINE enum walk_status walk_native_framed(void *mem, struct walk_regs *r, __u64 code)
+{
+    int slots = walk_frame_edge(code);
+    __u64 ip;
+
+    if (slots < 0)
+        return walk_native_fp(mem, r);
+    if (walk_read(mem, r->sp + 8 * (__u64)slots, &ip, 8))
+        return WALK_READ;
+    if (!ip)
+        return WALK_ROOT;
+    r->sp += 8 * (__u64)slots + 8;
+    r->ip = ip;
     return WALK_RUNNING;
 }
 
@@ -209,6 +245,23 @@ WALK_INLINE int walk_call_before(__u64 code)
     if (b2 == 0xff && (b3 == 0x15 || ((b3 & 0xf8) == 0x90 && b3 != 0x94))) /* disp32(%rip), disp32(%reg) */
         return 1;
     return b1 == 0xff && b2 == 0x94; /* SIB and disp32 */
+}
+
+/* A top frame that may have no frame of its own, V8's small built-in functions: then rsp points at the return
+ * address. WALK_NOROW: it doesn't; r is unchanged. */
+WALK_INLINE enum walk_status walk_native_leaf(void *mem, struct walk_regs *r)
+{
+    __u64 ip, code;
+
+    if (walk_read(mem, r->sp, &ip, 8))
+        return WALK_READ;
+    if (ip < 0x1000 || ip >> 47 || (ip >= r->sp && ip - r->sp < WALK_FRAME_MAX))
+        return WALK_NOROW;
+    if (walk_read(mem, ip - 8, &code, 8) || !walk_call_before(code))
+        return WALK_NOROW;
+    r->sp += 8;
+    r->ip = ip;
+    return WALK_RUNNING;
 }
 
 /* Might v be the rbp of a frame above the stack slot `above`? */

@@ -2,6 +2,7 @@
 #include "unwind/finish.h"
 
 #include "platform/procfs.h"
+#include "unwind/jit_runtime.h"
 
 /* How far a stack may reach: what RLIMIT_STACK mostly is. */
 #define STACK_SPAN (8ull << 20)
@@ -26,8 +27,10 @@ static int find_map(void *ctx, uint64_t pc, struct walk_map *out)
     *out = (struct walk_map){.start = m->start, .end = m->end, .bias = m->bias, .module = m->file};
     if (file)
         out->lazy = modules_lazy(file);
+    if (file)
+        out->frame_pointers = file->runtime == JIT_V8 ? WALK_FP_BUT_LEAVES : WALK_FP_UNKNOWN;
     else
-        out->frame_pointers = f->process->has_perf_map && !f->process->python;
+        out->frame_pointers = process_jit_keeps_fp(f->process) ? WALK_FP_KEPT : WALK_FP_UNKNOWN;
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "unwind/jit_runtime.h"
 
 #include <elf.h>
 #include <string.h>
@@ -111,6 +112,7 @@ static uint32_t add_file(struct modules *m, pid_t pid, const struct procfs_map *
         memcpy(f.layout.build_id, build_id, build_id_len);
     }
     f.path = plain_path(map->path);
+    f.runtime = (uint8_t)jit_runtime_of(f.path);
     return add(m, &f);
 }
 

@@ -22,6 +22,7 @@ struct code_file {
     int fd;                   /* -1: it could not be opened */
     int fd_given;             /* the store has taken the descriptor over */
     uint8_t kind;             /* enum module_kind: FILE, VDSO; JIT for what is no ELF file */
+    uint8_t runtime;          /* enum jit_runtime: whose code it holds */
     uint8_t table_asked;      /* its table is being made, or was */
     struct unw_layout layout; /* n == 0: not an ELF file with code */
     struct unw_lazy *lazy;

@@ -2,6 +2,7 @@
 #include "unwind/process.h"
 
 #include "base/mem.h"
+#include "unwind/jit_runtime.h"
 
 #include <string.h>
 
@@ -134,12 +135,28 @@ void process_map(struct process *p, const struct mapping *m)
     p->dirty = 1;
 }
 
+int process_jit_keeps_fp(const struct process *p)
+{
+    switch (p->runtime) {
+    case JIT_V8:
+        return 1;
+    case JIT_JVM:
+        return p->jvm_fp;
+    case JIT_ONEDNN:
+        return 0;
+    default:
+        return p->has_perf_map && !p->python;
+    }
+}
+
 void process_unmap_all(struct process *p)
 {
     forget_frames(p);
     vec_clear(&p->maps);
     p->jit_module = 0;
     p->has_perf_map = 0;
+    p->runtime = JIT_NONE;
+    p->jvm_fp = 0;
     p->dirty = 1;
 }
 
@@ -152,5 +169,7 @@ void process_copy_maps(struct process *to, const struct process *from)
     to->maps.n = from->maps.n;
     to->image = from->image;
     to->stale = from->stale;
+    to->runtime = from->runtime;
+    to->jvm_fp = from->jvm_fp;
     to->dirty = 1;
 }

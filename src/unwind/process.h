@@ -34,7 +34,9 @@ struct process {
     uint8_t dirty;                    /* the kernel's side hasn't got these mappings yet */
     uint8_t gone;                     /* it ended: freed at the next turn */
     uint8_t has_perf_map;
-    uint8_t stale; /* records of its mappings may be lost: read /proc when an address is unknown */
+    uint8_t runtime; /* enum jit_runtime */
+    uint8_t jvm_fp;  /* a JVM that was told to keep frame pointers */
+    uint8_t stale;   /* records of its mappings may be lost: read /proc when an address is unknown */
     struct process_python *python; /* collect/python.h; NULL: none known; freed with free() */
 };
 
@@ -49,6 +51,10 @@ struct process *processes_find_ns(const struct processes *ps, uint32_t ns_tgid);
 /* A new one, without mappings; replaces what had the tgid before. */
 struct process *processes_add(struct processes *ps, const struct wire_task *t);
 void processes_remove(struct processes *ps, struct process *p); /* frees p */
+
+/* Does code that it made at run time keep frame pointers? A perf map tells of a run-time that wants to be
+ * profiled; Python's own (python -X perf) are found by their eval loops. */
+int process_jit_keeps_fp(const struct process *p);
 
 /* Enters [start, end), replacing what it overlaps. */
 void process_map(struct process *p, const struct mapping *m);

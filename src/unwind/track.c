@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "platform/clock.h"
 #include "platform/perf_event.h"
+#include "unwind/jit_runtime.h"
 #include "unwind/slices.h"
 #include "unwind/table_worker.h"
 
@@ -164,6 +165,10 @@ static void enter_mapping(struct track *t, struct process *p, const struct procf
     } else if (f && !f->layout.n)
         n.bias = m->start - pgoff;
     process_map(p, &n);
+    if (f && f->runtime > p->runtime) {
+        p->runtime = f->runtime;
+        p->jvm_fp = f->runtime == JIT_JVM && p->ns_tgid && jit_jvm_keeps_fp((pid_t)p->ns_tgid);
+    }
     if (f && t->hooks.mapped)
         t->hooks.mapped(t->hooks.arg, p, n.file, &n);
 }
@@ -436,8 +441,9 @@ static void publish_slice(struct track *t, struct process *p, uint64_t now)
             w.table = table_index(t, m->file);
             if (f->fd < 0 && f->kind == MODULE_FILE && w.table) /* there is nothing to make a table of */
                 t->tables[w.table].first = WIRE_TABLE_NONE;
+            w.flags = f->runtime == JIT_V8 ? WIRE_MAP_FRAMEPTR : 0;
         } else
-            w.flags = WIRE_MAP_JIT | (p->has_perf_map && !p->python ? WIRE_MAP_FRAMEPTR : 0);
+            w.flags = WIRE_MAP_JIT | (process_jit_keeps_fp(p) ? WIRE_MAP_FRAMEPTR : 0);
         *vec_push(&t->scratch) = w;
     }
     id = slices_put(&t->slices, t->scratch.a, (uint32_t)t->scratch.n, now);

@@ -28,6 +28,7 @@ struct walker {
     uint32_t max, n;
     uint32_t flags;
     unsigned work; /* what is left of MAX_WORK */
+    int no_framed; /* frame pointers are guesses like any other: those of before led nowhere */
     int used_bp;   /* a rule since the last guess counted from rbp */
     int lacks_bp;  /* the walk stopped for want of rbp alone */
 };
@@ -125,46 +126,6 @@ static int lacks_bp(const struct walk_regs *regs, const struct unw_row *row)
     return !regs->bp && counts_from_bp(row);
 }
 
-/* Goes on by rows until they end. *known_root: the end is one that a row tells, not merely a return address
- * of 0. */
-static enum walk_status follow(struct walker *w, struct position *at, int *known_root)
-{
-    int guessing = at->guessed;
-
-    *known_root = 0;
-    for (;;) {
-        struct unw_row row;
-        enum walk_status st;
-        uint64_t pc = walk_lookup_pc(&at->regs, at->top);
-
-        if (w->n == w->max) {
-            w->flags |= WALK_F_TRUNCATED;
-            return WALK_FULL;
-        }
-        if (guessing && !spend(w))
-            return WALK_STUCK;
-        memset(&at->map, 0, sizeof(at->map));
-        add_frame(w, at);
-        if (!at->mapped)
-            return WALK_NOMAP;
-        st = find_row(w, at, pc, &row);
-        if (st == WALK_RUNNING && lacks_bp(&at->regs, &row)) {
-            w->lacks_bp = 1;
-            st = WALK_NOROW;
-        }
-        if (st != WALK_RUNNING)
-            return st;
-        w->used_bp |= counts_from_bp(&row);
-        st = walk_native_step(w, &at->regs, &row, pc, at->top);
-        if (st != WALK_RUNNING) {
-            *known_root = (row.rule & UNW_RULE_MASK) == UNW_END;
-            return st;
-        }
-        at->top = walk_row_signal(&row);
-        at->guessed = 0;
-    }
-}
-
 static int is_code(struct walker *w, uint64_t addr, struct walk_map *m)
 {
     memset(m, 0, sizeof(*m));
@@ -191,6 +152,83 @@ static int is_return_address(struct walker *w, uint64_t v)
         return b[6] == 0xff || b[5] == 0xff || b[4] == 0xff; /* another call form fits as well */
     }
     return 1;
+}
+
+/* A step through code that is known to keep frame pointers. HotSpot's interpreter pushes return addresses and
+ * jumps: no call lies before them. */
+static enum walk_status framed(struct walker *w, struct position *at)
+{
+    struct walk_regs next = at->regs;
+    struct walk_map m;
+    uint64_t code = 0, slot;
+    enum walk_status st;
+
+    if (at->top && read_code(w, &at->map, at->regs.ip, &code, sizeof(code)))
+        code = 0;
+    if (at->top && at->map.frame_pointers == WALK_FP_BUT_LEAVES && !walk_read(w, next.sp, &slot, 8) &&
+        is_return_address(w, slot)) {
+        next.ip = slot;
+        next.sp += 8;
+        st = WALK_RUNNING;
+    } else {
+        st = walk_native_framed(w, &next, code);
+    }
+    if (st == WALK_RUNNING && !is_code(w, next.ip - 1, &m))
+        st = WALK_NOROW;
+    if (st == WALK_RUNNING || st == WALK_ROOT)
+        w->flags |= WALK_F_FP;
+    if (st != WALK_RUNNING)
+        return st == WALK_ROOT ? st : WALK_NOROW;
+    at->regs = next;
+    at->top = 0;
+    at->guessed = 1;
+    return WALK_RUNNING;
+}
+
+/* Goes on by rows until they end. *known_root: the end is one that a row tells, not merely a return address
+ * of 0. */
+static enum walk_status follow(struct walker *w, struct position *at, int *known_root)
+{
+    int guessing = at->guessed;
+
+    *known_root = 0;
+    for (;;) {
+        struct unw_row row;
+        enum walk_status st;
+        uint64_t pc = walk_lookup_pc(&at->regs, at->top);
+
+        if (w->n == w->max) {
+            w->flags |= WALK_F_TRUNCATED;
+            return WALK_FULL;
+        }
+        if (guessing && !spend(w))
+            return WALK_STUCK;
+        memset(&at->map, 0, sizeof(at->map));
+        add_frame(w, at);
+        if (!at->mapped)
+            return WALK_NOMAP;
+        st = find_row(w, at, pc, &row);
+        if (st != WALK_RUNNING && at->map.frame_pointers && !w->no_framed) {
+            st = framed(w, at);
+            if (st == WALK_RUNNING)
+                continue;
+            return st;
+        }
+        if (st == WALK_RUNNING && lacks_bp(&at->regs, &row)) {
+            w->lacks_bp = 1;
+            st = WALK_NOROW;
+        }
+        if (st != WALK_RUNNING)
+            return st;
+        w->used_bp |= counts_from_bp(&row);
+        st = walk_native_step(w, &at->regs, &row, pc, at->top);
+        if (st != WALK_RUNNING) {
+            *known_root = (row.rule & UNW_RULE_MASK) == UNW_END;
+            return st;
+        }
+        at->top = walk_row_signal(&row);
+        at->guessed = 0;
+    }
 }
 
 static enum walk_status walk_on(struct walker *w, struct position *at, unsigned nest);
@@ -366,6 +404,18 @@ void walk_user(const struct walk_user_ops *ops, void *ctx, const struct walk_sta
     struct position at = {.regs = *regs, .top = top};
 
     *res = (struct walk_result){.status = walk_on(&w, &at, 0)};
+    if (res->status != WALK_ROOT && res->status != WALK_FULL && w.flags & WALK_F_FP &&
+        !(w.flags & WALK_F_TRUNCATED)) {
+        w = (struct walker){.ops = ops,
+                            .ctx = ctx,
+                            .stack = stack,
+                            .frames = frames,
+                            .max = max,
+                            .work = MAX_WORK,
+                            .no_framed = 1};
+        at = (struct position){.regs = *regs, .top = top};
+        res->status = walk_on(&w, &at, 0);
+    }
     res->n = w.n;
     res->flags = w.flags;
     res->stop = at.regs;

@@ -17,6 +17,12 @@
 
 #define WALK_USER_DEPTH 512
 
+enum walk_fp {
+    WALK_FP_UNKNOWN,
+    WALK_FP_KEPT,
+    WALK_FP_BUT_LEAVES, /* small functions that call none may have no frame */
+};
+
 /* What lies at a pc, as the includer's mapping lookup tells. */
 struct walk_map {
     uint64_t start, end;           /* of the mapping, run-time addresses */
@@ -24,7 +30,7 @@ struct walk_map {
     const struct unw_table *table; /* NULL: not loaded */
     struct unw_lazy *lazy;         /* asked where table is NULL; NULL too: code without tables (JIT) */
     uint32_t module;               /* the caller's own number, handed through to the frames */
-    uint8_t frame_pointers;        /* JIT code in a perf map: tried by frame pointer first */
+    uint8_t frame_pointers;        /* enum walk_fp: does code without a row keep one? */
 };
 
 struct walk_user_ops {

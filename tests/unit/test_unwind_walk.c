@@ -374,6 +374,105 @@ static void guesses_that_fail_leave_nothing(void **state)
     replay_close(&r);
 }
 
+/* The same JIT code, known to keep frame pointers, with `code` at its pc. */
+static void framed_open(struct replay *r, const uint64_t *slots, size_t n, uint64_t code, uint8_t keeps)
+{
+    made_open(r, slots, n);
+    r->fx.maps.a[0].frame_pointers = keeps;
+    *vec_push(&r->fx.code) = (struct fixture_word){JIT, code};
+}
+
+/* jit's caller is the library's function: where its return address lies depends on how far the function has
+ * come. */
+static void the_edges_of_a_framed_function(void **state)
+{
+    static const uint64_t nops = 0x9090909090909090;
+    static const struct {
+        uint64_t code, slots[6], bp;
+    } cases[] = {
+        {(nops & ~0xffull) | 0x55, {LIB_END, 0}, STACK + 0x1000},             /* push %rbp */
+        {(nops & ~0xffull) | 0xc3, {LIB_END, 0}, STACK + 0x1000},             /* ret */
+        {0x55fffec000248489, {LIB_END, 0}, STACK + 0x1000},                   /* mov %eax,-0x14000(%rsp) */
+        {(nops & ~0xffffffull) | 0xa73b49, {LIB_END, 0}, STACK + 0x1000},     /* cmp N(%r15),%rsp */
+        {(nops & ~0xffffffull) | 0xe58948, {STACK + 0x1000, LIB_END, 0}, 77}, /* mov %rsp,%rbp */
+        {(nops & ~0xffffffull) | 0xec8b48,
+         {STACK + 0x1000, LIB_END, 0},
+         77},                                                        /* the same, encoded otherwise */
+        {nops, {LIB_SP, 3, STACK + 0x1000, LIB_END, 0}, STACK + 16}, /* in between */
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct walk_frame frames[8];
+        struct walk_result res;
+        struct replay r;
+
+        framed_open(&r, cases[i].slots, ARRAY_SIZE(cases[i].slots), cases[i].code, WALK_FP_KEPT);
+        r.fx.regs.bp = cases[i].bp;
+        replay_walk(&r, r.stack_n, frames, 8, &res);
+        assert_int_equal(res.status, WALK_ROOT);
+        assert_int_equal(res.n, 2);
+        assert_int_equal(frames[1].ip, LIB_END);
+        assert_int_equal(res.flags, WALK_F_FP);
+        replay_close(&r);
+    }
+}
+
+/* Far more frames than guesses may be nested. */
+static void deep_recursion_by_frame_pointer(void **state)
+{
+    enum { FRAMES = 400 };
+    uint64_t slots[2 * FRAMES + 4] = {0};
+    struct walk_frame frames[DEPTH];
+    struct walk_result res;
+    struct replay r;
+
+    for (size_t i = 0; i < FRAMES; i++) {
+        slots[2 * i] = STACK + 16 * (i + 1);
+        slots[2 * i + 1] = i + 1 < FRAMES ? JIT + 5 : LIB_END;
+    }
+    framed_open(&r, slots, ARRAY_SIZE(slots), 0, WALK_FP_KEPT);
+    r.fx.regs.bp = STACK;
+    replay_walk(&r, r.stack_n, frames, DEPTH, &res);
+    assert_int_equal(res.status, WALK_ROOT);
+    assert_int_equal(res.n, FRAMES + 1);
+    assert_int_equal(frames[FRAMES].ip, LIB_END);
+    replay_close(&r);
+}
+
+/* rbp holds a caller's frame, but at the top there is none yet to take it from. */
+static void a_leaf_without_a_frame(void **state)
+{
+    static const uint64_t slots[] = {LIB_SP, 77, LIB_END, 0};
+    struct walk_frame frames[8];
+    struct walk_result res;
+    struct replay r;
+
+    framed_open(&r, slots, ARRAY_SIZE(slots), 0, WALK_FP_BUT_LEAVES);
+    replay_walk(&r, r.stack_n, frames, 8, &res);
+    assert_int_equal(res.status, WALK_ROOT);
+    assert_int_equal(res.n, 3);
+    assert_int_equal(frames[1].ip, LIB_SP);
+    assert_int_equal(frames[2].ip, LIB_END);
+    replay_close(&r);
+}
+
+/* A run-time said to keep frame pointers doesn't: what is on the stack is searched all the same. */
+static void frame_pointers_that_lead_nowhere(void **state)
+{
+    static const uint64_t slots[] = {1, 2, LIB_END, 0, STACK + 8, 99, 0};
+    struct walk_frame frames[8];
+    struct walk_result res;
+    struct replay r;
+
+    framed_open(&r, slots, ARRAY_SIZE(slots), 0, WALK_FP_KEPT);
+    r.fx.regs.bp = STACK + 32;
+    replay_walk(&r, r.stack_n, frames, 8, &res);
+    assert_int_equal(res.status, WALK_ROOT);
+    assert_int_equal(frames[res.n - 1].ip, LIB_END);
+    assert_int_equal(res.flags, WALK_F_SCANNED);
+    replay_close(&r);
+}
+
 /* ---- this program's own stack ---- */
 
 struct own {
@@ -499,6 +598,10 @@ int main(void)
         cmocka_unit_test(a_guess_must_reach_a_known_root),
         cmocka_unit_test(a_pushed_rbp_is_found),
         cmocka_unit_test(guesses_that_fail_leave_nothing),
+        cmocka_unit_test(the_edges_of_a_framed_function),
+        cmocka_unit_test(deep_recursion_by_frame_pointer),
+        cmocka_unit_test(a_leaf_without_a_frame),
+        cmocka_unit_test(frame_pointers_that_lead_nowhere),
         cmocka_unit_test(own_stack_by_table_and_by_entry),
     };
 
