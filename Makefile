@@ -3,6 +3,7 @@
 #   O=DIR      build there and not in build/ (build-san/ with SAN=1)
 #   SAN=1      AddressSanitizer and UndefinedBehaviorSanitizer
 #   NO_PFM=1   leave libpfm4 out, even where it is installed; NO_LZMA=1 the same for liblzma
+#   NO_GRAPHVIZ=1  without libcgraph and libgvc: the topology without pictures
 #   NO_BPF=1   without recording in the kernel (tier A): needs no clang, bpftool, libbpf
 #   V=1        show the commands
 #   TORCH=no   demo and check do without PyTorch
@@ -32,11 +33,15 @@ include $(O)/features.mk
 endif
 
 LDLIBS := $(if $(NO_BPF),,-lbpf) -ldw -lelf $(if $(HAVE_LZMA),-llzma) -lzstd -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) \
+          $(if $(HAVE_GRAPHVIZ),-lgvc -lcgraph) \
           -lm -ldl -lpthread
 
 # A library left out takes its one file with it; the other file of the pair then gives what is there without it.
-ABSENT := $(foreach x,$(if $(HAVE_PFM),pfm_none,pfm) $(if $(HAVE_LZMA),debugfile_mini_none,debugfile_mini) \
-                      $(if $(NO_BPF),bpf,bpf_none),src/platform/$(x).c)
+# $(call left_out,WANTED,FILE): FILE_none where FILE is wanted, else FILE.
+left_out = src/$(2)$(if $(1),_none).c
+ABSENT := $(call left_out,$(HAVE_PFM),platform/pfm) $(call left_out,$(HAVE_LZMA),platform/debugfile_mini) \
+          $(call left_out,$(if $(NO_BPF),,1),platform/bpf) \
+          $(call left_out,$(HAVE_GRAPHVIZ),model/graph_cgraph) $(call left_out,$(HAVE_GRAPHVIZ),render/gvc)
 SRC  := $(filter-out $(ABSENT),$(wildcard src/*/*.c src/*/*/*.c))
 CMD  := $(wildcard cmd/*.c)
 LIB  := $(O)/libwprof.a
@@ -67,7 +72,7 @@ pkg = $(shell pkg-config --modversion $(1) 2>/dev/null)
 # $(call remember,TEXT): writes TEXT to the target where it says something else.
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(O)/flags: force
-	$(call remember,$(CC) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(LDFLAGS) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF))
+	$(call remember,$(CC) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(LDFLAGS) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF) NO_GRAPHVIZ=$(NO_GRAPHVIZ))
 $(O)/version: force
 	$(call remember,$(VERSION))
 $(O)/sources: force
@@ -81,7 +86,8 @@ $(O)/features.mk: Makefile $(O)/flags
 	if [ -n "$$missing" ]; then \
 		echo "missing: $$missing (headers with their libraries, programs): run \`make deps\`" >&2; exit 1; fi
 	@{ echo 'HAVE_PFM := $(if $(NO_PFM),,$(call probe,perfmon/pfmlib.h,-lpfm))'; \
-	echo 'HAVE_LZMA := $(if $(NO_LZMA),,$(call probe,lzma.h,-llzma))'; } >$@.tmp
+	echo 'HAVE_LZMA := $(if $(NO_LZMA),,$(call probe,lzma.h,-llzma))'; \
+	echo 'HAVE_GRAPHVIZ := $(if $(NO_GRAPHVIZ),,$(call probe,graphviz/gvc.h,-lgvc -lcgraph))'; } >$@.tmp
 	@mv $@.tmp $@
 
 # FEATURE(name, compiled in, version, what it gives): what `wprof version` shows.
@@ -93,6 +99,7 @@ $(O)/features.def: $(O)/features.mk
 	$(call feature,demangle,1,libiberty,names of C++ and Rust); \
 	$(call feature,lzma,$(HAVE_LZMA),liblzma $(call pkg,liblzma),symbols in .gnu_debugdata); \
 	$(call feature,zstd,1,zstd $(call pkg,libzstd),compressed sessions); \
+	$(call feature,graphviz,$(HAVE_GRAPHVIZ),graphviz $(call pkg,libgvc),pictures of the topology); \
 	$(call feature,pfm,$(HAVE_PFM),libpfm4,hardware events by name); \
 	} >$@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@

@@ -14,6 +14,8 @@
  * escaped; bytes that are not UTF-8 become U+FFFD. `<`, `>` and `&` are written as \u003c ..., so that JSON
  * may stand inside a <script>. NaN and infinities are written as null. indent 0: everything on one line.
  */
+struct json_value;
+
 struct json_writer {
     struct buf *out;
     int indent;
@@ -32,6 +34,9 @@ void json_i64(struct json_writer *w, const char *key, int64_t v);
 void json_f64(struct json_writer *w, const char *key, double v); /* shortest text that reads back the same */
 void json_bool(struct json_writer *w, const char *key, int v);
 void json_null(struct json_writer *w, const char *key);
+void json_raw(struct json_writer *w, const char *key, const char *json); /* text that is JSON already */
+/* A value that was read, with all that is in it; 1.0 does not become 1. */
+void json_copy(struct json_writer *w, const char *key, const struct json_value *v);
 
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 

@@ -175,3 +175,58 @@ void json_null(struct json_writer *w, const char *key)
     begin(w, key);
     buf_addstr(w->out, "null");
 }
+
+void json_raw(struct json_writer *w, const char *key, const char *json)
+{
+    begin(w, key);
+    buf_addstr(w->out, json);
+}
+
+static void copy_number(struct json_writer *w, const char *key, const struct json_value *v)
+{
+    size_t at;
+
+    if (v->is_integer) {
+        json_i64(w, key, v->integer);
+        return;
+    }
+    json_f64(w, key, v->number);
+    for (at = w->out->len; at && !strchr(" :,[\n", w->out->data[at - 1]);)
+        at--;
+    if (isfinite(v->number) && !strpbrk(w->out->data + at, ".eE"))
+        buf_addstr(w->out, ".0");
+}
+
+static void copy_children(struct json_writer *w, const struct json_value *v)
+{
+    for (const struct json_value *c = v->child; c; c = c->next)
+        json_copy(w, v->type == JSON_OBJECT ? c->key : NULL, c);
+}
+
+void json_copy(struct json_writer *w, const char *key, const struct json_value *v)
+{
+    switch (v->type) {
+    case JSON_NULL:
+        json_null(w, key);
+        break;
+    case JSON_BOOL:
+        json_bool(w, key, v->boolean);
+        break;
+    case JSON_NUMBER:
+        copy_number(w, key, v);
+        break;
+    case JSON_STRING:
+        json_strn(w, key, v->str, v->len);
+        break;
+    case JSON_ARRAY:
+        json_array(w, key);
+        copy_children(w, v);
+        json_end_array(w);
+        break;
+    case JSON_OBJECT:
+        json_object(w, key);
+        copy_children(w, v);
+        json_end_object(w);
+        break;
+    }
+}

@@ -51,16 +51,17 @@ enum graph_class {
 
 enum { GRAPH_FIELDS = 4 };
 
+#define GRAPH_LOCAL "local" /* the namespace of this machine; ids leave it out */
+
 /* What graph_kinds.def says of a kind of nodes, and of edges. Static. */
 struct graph_kind_info {
     const char *name, *abbr;
     enum graph_class class;
     const char *color, *shape;
-    unsigned nkey, nfields;
+    unsigned nkey;
     const char *instance; /* what an instance is called in an id, "" where the kind has none */
     const char *format;
-    const char *field[GRAPH_FIELDS];
-    uint8_t number[GRAPH_FIELDS]; /* the field is a whole number */
+    const char *field[GRAPH_FIELDS]; /* '#' before those that are whole numbers; see graph_field() */
 };
 
 struct graph_relation_info {
@@ -72,6 +73,9 @@ struct graph_relation_info {
 
 const struct graph_kind_info *graph_kind(enum graph_kind k);
 const struct graph_relation_info *graph_relation(enum graph_relation r);
+/* The name of field i, NULL past the last. */
+const char *graph_field(enum graph_kind k, unsigned i);
+int graph_field_is_number(enum graph_kind k, unsigned i);
 int graph_kind_find(const char *name);     /* by name or abbreviation; -1: none */
 int graph_relation_find(const char *name); /* -1: none */
 
@@ -101,6 +105,7 @@ struct graph_node {
     enum graph_kind kind;
     uint32_t index;       /* in graph.nodes */
     const char *ns;       /* "local", or a host's */
+    const char *key;      /* the key fields' texts, a \x1f between */
     const char *instance; /* start time, network namespace ...; "" where it is not known */
     const char *source;   /* who found it: "process,socket" */
     struct graph_attrs attrs;
@@ -185,6 +190,8 @@ struct graph_node *graph_named(struct graph *g, enum graph_kind kind, const char
 /* Finds or adds an edge. a and b are of g. */
 struct graph_edge *graph_edge(struct graph *g, enum graph_relation kind, struct graph_node *a,
                               struct graph_node *b);
+struct graph_edge *graph_find_edge(const struct graph *g, enum graph_relation kind, struct graph_node *a,
+                                   struct graph_node *b); /* NULL: none */
 /* Adds what went from `from` to the other end. */
 void graph_edge_flow(struct graph_edge *e, const struct graph_node *from, uint64_t bytes, uint64_t messages);
 void graph_edge_weight(struct graph_edge *e, double w); /* adds */
@@ -209,6 +216,9 @@ void graph_node_label(const struct graph_node *n, struct buf *out);
 struct graph_group *graph_group(struct graph *g, struct graph_group *parent, const char *name,
                                 const char *label);
 void graph_group_put(struct graph *g, struct graph_group *group, struct graph_node *n);
+
+/* "process,socket" and "socket,pipe" give "process,socket,pipe". */
+const char *graph_sources_joined(struct graph *g, const char *have, const char *more);
 
 void graph_cover(struct graph *g, const struct graph_coverage *c); /* copies; replaces that of the source */
 

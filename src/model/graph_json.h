@@ -14,6 +14,11 @@ void graph_json_write(const struct graph *g, int indent, struct buf *out);
  * there. */
 int graph_json_read(struct graph *g, const char *text, size_t n, struct err *e);
 
+struct json_value;
+/* An attribute of any type that JSON has. */
+void graph_attr_from_json(struct graph *g, struct graph_attrs *to, const char *name,
+                          const struct json_value *v);
+
 /* The JSON schema of it. */
 const char *graph_json_schema(size_t *len);
 

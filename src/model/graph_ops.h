@@ -10,8 +10,22 @@ enum graph_merge {
     GRAPH_LATER,  /* a later snapshot: its counts, weights and attributes replace, first and last widen */
 };
 
+/* A node's identity, for graph_add() and graph_find() in another graph. `text` holds what of it is numbers.
+ */
+struct graph_id_text {
+    char field[GRAPH_FIELDS][24];
+};
+void graph_id_of(const struct graph_node *n, struct graph_id *id, struct graph_id_text *text);
+
 /* Puts all of `from` into `into`. Where ns is not NULL, nodes of the namespace "local" get that one. */
 void graph_merge(struct graph *into, const struct graph *from, enum graph_merge how, const char *ns);
+
+/* One node that looks like n, which may be of no graph: its key fields must be set. An edge like e between
+ * two nodes of `into`. */
+struct graph_node *graph_merge_node(struct graph *into, const struct graph_node *n, enum graph_merge how,
+                                    const char *ns);
+void graph_merge_edge(struct graph *into, const struct graph_edge *e, struct graph_node *a,
+                      struct graph_node *b, enum graph_merge how);
 
 /* The same node, or edge, in another graph; NULL: it is not there. By identity, not by what it carries. */
 struct graph_node *graph_node_in(const struct graph *g, const struct graph_node *n);
@@ -43,14 +57,19 @@ void graph_around(struct graph *out, const struct graph *g, const struct graph_n
  * ones. */
 const struct graph_node *graph_named_node(const struct graph *g, const char *id, struct err *e);
 
-/* Sorted by id, edges by kind, then ids of their ends: two runs compare. */
+/*
+ * By kind, then id; edges by kind, then their ends: two runs compare. Which end of an edge without direction
+ * is its a depends on what was found first: where it is `swapped`, b (and bytes_ba ...) is to be shown as a.
+ */
 struct graph_order {
     VEC(const struct graph_node *) nodes;
     VEC(const struct graph_edge *) edges;
-    VEC(char *) ids; /* of graph.nodes[i] at i */
+    VEC(char *) ids;     /* of graph.nodes[i] at i */
+    VEC(uint32_t) ranks; /* their places in `nodes` */
 };
 void graph_order_init(struct graph_order *o, const struct graph *g);
 void graph_order_release(struct graph_order *o);
+int graph_order_swapped(const struct graph_order *o, const struct graph_edge *e);
 static inline const char *graph_order_id(const struct graph_order *o, const struct graph_node *n)
 {
     return o->ids.a[n->index];

@@ -53,7 +53,8 @@ library() {
     libiberty/* | demangle.h) echo libiberty ;;
     archive*.h) echo libarchive ;;
     cmark.h) echo cmark ;;
-    graphviz/*) echo graphviz ;;
+    graphviz/cgraph.h) echo libcgraph ;;
+    graphviz/*) echo libgvc ;;
     sqlite3.h) echo sqlite ;;
     cupti*.h | cuda*.h) echo cuda ;;
     # the C library and the kernel
