@@ -16,17 +16,6 @@ static const struct table_column columns[] = {
 
 enum { THREAD, TID, NS, SHARE, SPANS, REASON, WHAT, WHERE, WAKER, WAKER_TID, WAKER_WHERE };
 
-static const char *const reasons[] = {
-    [WAIT_UNKNOWN] = "unknown", [WAIT_SLEEP] = "sleep", [WAIT_DISK] = "disk",     [WAIT_FUTEX] = "futex",
-    [WAIT_POLL] = "poll",       [WAIT_PIPE] = "pipe",   [WAIT_SOCKET] = "socket", [WAIT_FAULT] = "page fault",
-    [WAIT_LOCK] = "lock",       [WAIT_CHILD] = "child", [WAIT_GIL] = "GIL",       [WAIT_OTHER] = "other",
-};
-
-const char *waits_reason(unsigned reason)
-{
-    return reason < ARRAY_SIZE(reasons) ? reasons[reason] : reasons[WAIT_UNKNOWN];
-}
-
 /* What makes a row; where: strings of the store. */
 struct row {
     uint32_t task, what, waker, where, waker_where;

@@ -13,7 +13,4 @@
  */
 void waits_top(struct table *t, const struct session *s, size_t limit);
 
-/* "futex"; "unknown" for numbers beyond. */
-const char *waits_reason(unsigned reason);
-
 #endif

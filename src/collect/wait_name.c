@@ -196,6 +196,46 @@ static void add_socket(struct wait_namer *n, const struct process *p, const stru
                   s->family == AF_UNIX ? " - " : " ", out);
 }
 
+static size_t list_holders(struct wait_namer *n, uint64_t ino, uint8_t modes, pid_t own, pid_t *out,
+                           size_t max)
+{
+    size_t first, count = holders_of(n, ino, &first), found = 0;
+
+    for (size_t i = first; i < first + count && found < max; i++) {
+        const struct wait_holder *h = &n->holders.list.a[i];
+
+        if (h->pid != own && (h->modes & modes) && (!found || out[found - 1] != h->pid))
+            out[found++] = h->pid;
+    }
+    return found;
+}
+
+size_t wait_peers(struct wait_namer *n, const struct process *p, const struct wire_wait *w, pid_t *out,
+                  size_t max)
+{
+    uint8_t modes = HOLDER_READS | HOLDER_WRITES;
+    uint64_t ino = w->ino;
+    size_t found;
+
+    if (S_ISFIFO(w->mode)) {
+        modes = writes(w) ? HOLDER_READS : HOLDER_WRITES;
+    } else if (S_ISSOCK(w->mode)) {
+        const struct net_socket *s = find_socket(n, (uint32_t)w->ino), *peer = NULL;
+
+        if (s)
+            peer = net_sockets_peer(s->family == AF_UNIX ? &n->unix_sockets : &n->tcp_sockets, s);
+        if (!peer)
+            return 0;
+        ino = peer->ino;
+    } else {
+        return 0;
+    }
+    found = list_holders(n, ino, modes, (pid_t)p->ns_tgid, out, max);
+    if (!found && wait_holders_read_all(&n->holders, clock_monotonic()))
+        found = list_holders(n, ino, modes, (pid_t)p->ns_tgid, out, max);
+    return found;
+}
+
 /* A file by its path, as far as the descriptor is still the same file's. */
 static void add_file(const struct process *p, const struct wire_wait *w, struct buf *out)
 {

@@ -31,4 +31,9 @@ void wait_namer_release(struct wait_namer *n);
 /* A string of the store, 0: there is nothing to say. p NULL: a kernel thread. */
 uint32_t wait_name(struct wait_namer *n, const struct process *p, const struct wire_wait *w);
 
+/* The processes at the other end of the pipe or socket w->fd, as wprof sees them, but for p itself: at most
+ * `max`, each once. */
+size_t wait_peers(struct wait_namer *n, const struct process *p, const struct wire_wait *w, pid_t *out,
+                  size_t max);
+
 #endif

@@ -2,8 +2,20 @@
 #include "model/waits.h"
 
 #include "base/hash.h"
+#include "base/mem.h"
 
 #include <string.h>
+
+static const char *const reasons[] = {
+    [WAIT_UNKNOWN] = "unknown", [WAIT_SLEEP] = "sleep", [WAIT_DISK] = "disk",     [WAIT_FUTEX] = "futex",
+    [WAIT_POLL] = "poll",       [WAIT_PIPE] = "pipe",   [WAIT_SOCKET] = "socket", [WAIT_FAULT] = "page fault",
+    [WAIT_LOCK] = "lock",       [WAIT_CHILD] = "child", [WAIT_GIL] = "GIL",       [WAIT_OTHER] = "other",
+};
+
+const char *waits_reason(unsigned reason)
+{
+    return reason < ARRAY_SIZE(reasons) ? reasons[reason] : reasons[WAIT_UNKNOWN];
+}
 
 struct lookup {
     const struct waits *w;

@@ -26,6 +26,8 @@ enum wait_reason {
     WAIT_OTHER, /* a system call that is none of these; `what` names it */
 };
 
+const char *waits_reason(unsigned reason); /* "futex"; "unknown" for numbers beyond */
+
 struct wait {
     uint32_t waker_task;  /* task id; 0: unknown, or an interrupt */
     uint32_t waker_stack; /* stack id, root first; 0: none */

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/dump.h"
+
+#include "base/mem.h"
+#include "collect/dump_job.h"
+#include "collect/dump_proc.h"
+#include "platform/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { LOOKS = 3 /* at a thread that moves on meanwhile */ };
+
+/* ---- processes ---- */
+
+/* Nothing is at address 0, and who may read gets as far as that. */
+static int may_read(pid_t pid)
+{
+    char c;
+    struct iovec here = {&c, 1}, there = {NULL, 1};
+
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) >= 0 || errno == EFAULT;
+}
+
+static struct dump_process *add_process(struct dump_job *j, pid_t pid, int asked)
+{
+    struct dump_process *p = vec_push(&j->d->processes);
+    struct dump_stat st = {.state = 'X'};
+    struct buf command = {0};
+
+    *p = (struct dump_process){.pid = (uint32_t)pid, .asked = (uint8_t)asked};
+    dump_stat_read(pid, 0, &st);
+    p->ppid = (uint32_t)st.ppid;
+    p->comm = dump_text(j, "%s", st.comm);
+    dump_command(pid, &command);
+    p->command = strtab_add(&j->d->store.strings, buf_str(&command));
+    if (st.kernel_thread)
+        p->note = dump_text(j, "a kernel thread");
+    else if (st.state != 'Z' && st.state != 'X' && !may_read(pid))
+        p->note = dump_text(j, "its memory may not be read (another user's: sudo, or CAP_SYS_PTRACE; wprof "
+                               "doctor says what else may be in the way)");
+    buf_release(&command);
+    return p;
+}
+
+static void add_processes(struct dump_job *j, const struct dump_how_to *how)
+{
+    for (size_t i = 0; i < how->n; i++)
+        if (!dump_process(j->d, (uint32_t)how->pids[i]))
+            add_process(j, how->pids[i], 1);
+    for (size_t i = 0; i < j->o.processes.n && !how->alone; i++)
+        if (!dump_process(j->d, j->o.processes.a[i]->pid))
+            add_process(j, (pid_t)j->o.processes.a[i]->pid, 0);
+}
+
+/* ---- threads ---- */
+
+static void set_stack(struct dump_thread *out, const struct outside_spot *spot)
+{
+    out->stack = spot->stack;
+    out->flags |= spot->flags & EVENT_ROOT ? DUMP_WHOLE : 0;
+}
+
+static int same_call(const struct proctask_call *a, const struct proctask_call *b)
+{
+    return a->nr == b->nr && a->sp == b->sp && a->pc == b->pc && !memcmp(a->args, b->args, sizeof(a->args));
+}
+
+/* 0: it is blocked, and all of it is in *out. -1: it runs, or would not stand still. */
+static int look_blocked(struct dump_job *j, struct outside_thread *t, struct dump_thread *out)
+{
+    struct outside *o = &j->o;
+    struct outside_spot spot = {0};
+    struct proctask_call call, again;
+    const struct wait *w;
+    struct process *p;
+    uint64_t ts = clock_monotonic();
+    uint32_t id;
+
+    t->named_ns = 0;
+    if (outside_look(o, t, ts, &spot) || proctask_call(t->call_fd, &call) != 1)
+        return -1;
+    p = outside_walked(o, t, ts, &id);
+    w = waits_get(&o->ctx->store->waits, spot.wait);
+    out->reason = w ? w->reason : WAIT_UNKNOWN;
+    out->what = w ? w->what : 0;
+    out->wait_ns = dump_clock_off(j->clock, (pid_t)out->pid, (pid_t)out->tid, out->cpu);
+    dump_wait(j, t, p, &call, out);
+    if (proctask_call(t->call_fd, &again) != 1 || !same_call(&call, &again)) {
+        out->edges = 0;
+        return -1;
+    }
+    set_stack(out, &spot);
+    return 0;
+}
+
+/* Python frames alone: what can be had of a running thread. */
+static void look_python(struct dump_job *j, struct outside_thread *t, struct dump_thread *out)
+{
+    struct outside *o = &j->o;
+    uint64_t ts = clock_monotonic();
+    struct wire_sample *s;
+    struct process *p;
+    uint16_t flags;
+    uint32_t id;
+    int rc = -1;
+
+    p = outside_walked(o, t, ts, &id);
+    for (int i = 0; i < LOOKS && rc < 0 && p->python; i++) {
+        struct py_mem mem = outside_memory(o, p);
+
+        rc = outside_python(o, t, p, &mem);
+    }
+    out->flags |= DUMP_NO_NATIVE;
+    if (rc <= 0 || !o->python->walk.n)
+        return;
+    s = outside_record(o, t, ts);
+    s->status = WALK_ROOT;
+    s->python_n = (uint16_t)o->python->walk.n;
+    s->flags = WIRE_USER | (o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0);
+    outside_record_add(o, o->python->frames, o->python->walk.n * sizeof(*o->python->frames));
+    out->stack = outside_record_end(o, p, &flags);
+}
+
+static int blocked_state(char state)
+{
+    return state == 'S' || state == 'D' || state == 'T' || state == 't' || state == 'I' || state == 'R';
+}
+
+static void add_thread(struct dump_job *j, struct dump_process *p, uint32_t tid)
+{
+    struct outside_thread *t = outside_thread(&j->o, p->pid, tid, clock_monotonic());
+    struct dump_thread *out;
+    struct dump_stat st;
+    int rc = -1;
+
+    if (dump_stat_read((pid_t)p->pid, (pid_t)tid, &st)) /* it has ended since */
+        return;
+    out = vec_push(&j->d->threads);
+    *out = (struct dump_thread){.pid = p->pid, .tid = tid, .cpu = st.cpu, .state = st.state};
+    out->comm = dump_text(j, "%s", st.comm);
+    p->n++;
+    if (p->note || st.state == 'Z' || st.state == 'X') {
+        if (!st.kernel_thread)
+            out->note =
+                p->note ? p->note : dump_text(j, "ended; its parent %d hasn't waited for it so far", st.ppid);
+        if (st.kernel_thread)
+            dump_kernel_part(j, out);
+        return;
+    }
+    for (int i = 0; i < LOOKS && rc && blocked_state(out->state); i++) {
+        rc = look_blocked(j, t, out);
+        if (rc && !dump_stat_read((pid_t)p->pid, (pid_t)tid, &st)) {
+            out->state = st.state;
+            out->cpu = st.cpu;
+        }
+    }
+    if (rc) {
+        if (out->state == 'S') /* it never stood still, or the kernel doesn't tell */
+            out->state = 'R';
+        look_python(j, t, out);
+    }
+    dump_kernel_part(j, out);
+    if ((st.state == 'T' || st.state == 't') && (id_t)dump_tracer((pid_t)p->pid, (pid_t)tid))
+        dump_add_edge(j, out, (uint32_t)dump_tracer((pid_t)p->pid, (pid_t)tid), 0, DUMP_TRACER);
+}
+
+static void add_threads(struct dump_job *j, uint32_t i)
+{
+    struct dump_process *p = &j->d->processes.a[i];
+    struct pid_list ids = {0};
+
+    p->first = (uint32_t)j->d->threads.n;
+    proctask_threads((pid_t)p->pid, &ids);
+    for (size_t k = 0; k < ids.list.n; k++)
+        add_thread(j, p, (uint32_t)ids.list.a[k]);
+    vec_release(&ids.list);
+}
+
+static void note_python(struct dump_job *j, struct dump_process *p)
+{
+    const struct process *w = processes_find_ns(track_processes(j->o.track), p->pid);
+
+    if (!w || !w->python)
+        return;
+    p->python = w->python->target.layout.version;
+    p->free_threaded = !!(w->python->target.layout.flags & PY_LAYOUT_FREE_THREADED);
+}
+
+/* ---- the whole ---- */
+
+static uint64_t now(void)
+{
+    return clock_monotonic();
+}
+
+static int check(const struct dump_how_to *how, struct err *e)
+{
+    for (size_t i = 0; i < how->n; i++)
+        if (!kill(how->pids[i], 0) || errno == EPERM)
+            return 0;
+    if (how->n == 1)
+        return err_set(e, "process %d: no such process", (int)how->pids[0]);
+    return err_set(e, "none of the %zu processes is there: no such process", how->n);
+}
+
+static void say_unseen(struct dump_job *j)
+{
+    struct dump *d = j->d;
+
+    if (d->tier == 'C')
+        d->unseen = mem_strdup("native frames of running threads");
+}
+
+static int take(struct dump_job *j, const struct dump_how_to *how, struct err *e)
+{
+    struct dump *d = j->d;
+
+    if (outside_init(&j->o, &j->ctx, e))
+        return -1;
+    outside_follow(&j->o, NULL);
+    add_processes(j, how);
+    for (uint32_t i = 0; i < d->processes.n; i++)
+        add_threads(j, i);
+    dump_pylocks_settle(j);
+    if (how->tier != 'C')
+        dump_running(j);
+    for (size_t i = 0; i < d->processes.n; i++)
+        note_python(j, &d->processes.a[i]);
+    d->refused = j->o.stats.refused;
+    d->torn = j->o.stats.torn;
+    for (size_t i = 0; i < d->processes.n; i++)
+        if (!d->processes.a[i].note || d->processes.a[i].n == 0 ||
+            d->threads.a[d->processes.a[i].first].stack)
+            return 0;
+    return err_set(e, "process %u (%s) is there, but %s", d->processes.a[0].pid,
+                   strtab_get(&d->store.strings, d->processes.a[0].comm),
+                   strtab_get(&d->store.strings, d->processes.a[0].note));
+}
+
+int dump_take(struct dump *d, const struct dump_how_to *how, struct err *e)
+{
+    struct dump_job j = {.d = d};
+    uint64_t begin = clock_monotonic();
+    int rc;
+
+    *d = (struct dump){.tier = 'C', .taken_ns = clock_ns(CLOCK_REALTIME)};
+    if (check(how, e))
+        return -1;
+    j.ctx = (struct record_ctx){.store = &d->store, .meta = &j.meta, .now = now, .start_mono = begin};
+    for (size_t i = 0; i < how->n; i++)
+        *vec_push(&j.ctx.targets) = how->pids[i];
+    j.clock = dump_clock_new();
+    rc = take(&j, how, e);
+    say_unseen(&j);
+    d->took_ns = clock_monotonic() - begin;
+    dump_pythons_release(&j);
+    dump_clock_free(j.clock);
+    outside_release(&j.o);
+    meta_release(&j.meta);
+    vec_release(&j.ctx.targets);
+    return rc;
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# wprof dump: programs that hang in known ways.
+load common
+
+setup_file() {
+    build_workloads
+}
+
+setup() {
+    D=$(mktemp -d)
+    chmod 755 "$D"
+    cd "$D" || return
+}
+
+teardown() {
+    [ -z "${TARGET-}" ] || kill -9 "$TARGET" 2>/dev/null || true
+    cd / && rm -rf "$D"
+}
+
+# hang COMMAND...: starts it, in $TARGET, and waits for its "ready".
+hang() {
+    "$@" >"$D/said" 3>&- &
+    TARGET=$!
+    for _ in $(seq 200); do
+        ! grep -q ready "$D/said" || return 0
+        sleep 0.05
+    done
+    echo "$1 did not get ready"
+    return 1
+}
+
+# dumped 'EXPRESSION'...: each true of `dump --json -p $TARGET`: d the document, t[NAME] a thread by its name (the
+# last of it), s(THREAD) its stack's functions joined by ;, a the answers' texts joined.
+dumped() {
+    "$WPROF" dump --json -p "$TARGET" "${DUMP_OPTIONS[@]}" >"$D/dump"
+    python3 - "$D/dump" "$@" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+p = {x["pid"]: x for x in d["processes"]}
+t = {x["name"]: x for q in d["processes"] for x in q["threads"]}
+kinds = [x["kind"] for x in d["answers"]]
+a = "\n".join(x["text"] for x in d["answers"])
+def s(thread): return ";".join(f["function"] or "?" for f in thread["stack"])
+def on(thread): return [(x["tid"], x["by"]) for x in (thread["wait"] or {"on": []})["on"]]
+bad = [e for e in sys.argv[2:] if not eval(e)]
+for e in bad: print("does not hold:", e)
+if bad: print(json.dumps(d["answers"], indent=1), json.dumps(t, indent=1))
+sys.exit(1 if bad else 0)
+END
+}
+
+# ---- locks ----
+
+@test "two threads and two mutexes: both functions, and the circle" {
+    hang "$WORKLOADS/wait_locks" abba
+    dumped '"main;take_ab" in s(t["ab"]) or "start_thread;take_ab" in s(t["ab"])' '"take_ba" in s(t["ba"])' \
+        'on(t["ab"]) == [(t["ba"]["tid"], "mutex")]' 'on(t["ba"]) == [(t["ab"]["tid"], "mutex")]' \
+        'kinds == ["deadlock"]' '"take_ab" in a and "take_ba" in a' 'len(d["answers"][0]["path"]) == 2' \
+        'all(x["whole"] for x in t.values())'
+    "$WPROF" dump -p "$TARGET" >out
+    grep -q "deadlock: ab\[$TARGET/[0-9]*\] waits for ba\[$TARGET/[0-9]*\] (mutex 0x" out
+}
+
+@test "a mutex that is locked twice" {
+    hang "$WORKLOADS/wait_locks" self
+    dumped 'kinds == ["deadlock"]' '"waits for itself" in a'
+}
+
+@test "a chain: those who wait stand together, and who keeps the lock is named" {
+    hang "$WORKLOADS/wait_locks" chain 12
+    dumped 'kinds == ["waits"]' 'd["answers"][0]["threads"] == 12' '"holder" in a and "is in forever" in a'
+    "$WPROF" dump -p "$TARGET" >out
+    grep -q '^12 threads:$' out
+    grep -q '^and 4 more$' out
+}
+
+@test "robust, priority-inheriting and read-write locks have owners too" {
+    for kind in robust pi rwlock; do
+        hang "$WORKLOADS/wait_locks" $kind
+        dumped 'on(t.get("waiter") or t["reader"])[0][0] == t["holder"]["tid"]'
+        kill -9 "$TARGET"
+    done
+}
+
+@test "joining a thread that runs" {
+    hang "$WORKLOADS/wait_locks" join
+    dumped 'on(t["wait_locks"]) == [(t["worker"]["tid"], "join")]' 't["worker"]["state"] == "R"' '"worker" in a'
+}
+
+# ---- processes ----
+
+@test "the other end of a socket" {
+    hang "$WORKLOADS/wait_locks" socket
+    dumped 'len(p) == 2' 't["wait_locks"]["wait"]["on"][0]["pid"] == t["server"]["tid"]' \
+        't["wait_locks"]["wait"]["on"][0]["by"] == "socket"' '"serve" in s(t["server"])' '"server" in a'
+}
+
+@test "a child that is waited for; --no-children names it without looking at it" {
+    hang "$WORKLOADS/wait_locks" child
+    dumped 't["wait_locks"]["wait"]["on"][0] == {"pid": t["slowchild"]["tid"], "tid": None, "by": "child"}' \
+        '"slowchild" in a'
+    DUMP_OPTIONS=(--no-children)
+    dumped 'len(p) == 1' '"isn'"'"'t in this dump" in a'
+}
+
+@test "a stopped process stays stopped" {
+    hang "$WORKLOADS/wait_locks" abba
+    kill -STOP "$TARGET"
+    for _ in $(seq 50); do ! grep -q 'State:.T' "/proc/$TARGET/status" || break; sleep 0.05; done
+    dumped 't["wait_locks"]["state"] == "T"' '"take_ab" in s(t["ab"])'
+    grep -q 'State:.T' "/proc/$TARGET/status"
+}
+
+# ---- Python ----
+
+@test "threading.Lock and RLock: who is inside with, and the circle" {
+    need_python
+    for kind in lock rlock; do
+        hang "$PYTHON" "$ROOT/tests/workloads/py_locks.py" $kind
+        dumped 'kinds == ["deadlock"]' '"take_ab" in a and "take_ba" in a' 'd["processes"][0]["python"]'
+        kill -9 "$TARGET"
+    done
+}
+
+@test "who holds the GIL, asleep in C" {
+    need_python ctypes
+    hang "$PYTHON" "$ROOT/tests/workloads/py_locks.py" gil
+    sleep 0.2
+    dumped 'len([x for q in d["processes"] for x in q["threads"] if on(x) == [('"$TARGET"', "gil")]]) == 2' \
+        '"keep_gil" in a'
+}
+
+@test "a worker process that is at work while the main process waits for its pipe" {
+    need_python
+    hang "$PYTHON" "$ROOT/tests/workloads/py_locks.py" pool
+    sleep 0.2
+    dumped 'len(p) == 2' '"slow_transform (py_locks.py:" in a' '"next_item" in a' '"running" in a' \
+        'p['"$TARGET"']["threads"][0]["wait"]["on"][0]["by"] == "pipe"'
+}
+
+# ---- what can't be ----
+
+@test "no such process, no process at all, no number" {
+    run -3 "$WPROF" dump -p 999999999
+    [[ $output == *"no such process"* ]]
+    run -2 "$WPROF" dump
+    [[ $output == *"-p PID"* ]]
+    run -2 "$WPROF" dump -p x
+    run -2 "$WPROF" dump 17
+}
