@@ -66,7 +66,7 @@ static __always_inline void cpu_take(struct bpf_perf_event_data *ctx)
     out->flags = (ctx->regs.cs & 3) ? WIRE_USER : 0;
     if (t->flags & PF_KTHREAD)
         out->flags |= WIRE_KTHREAD;
-    else if (!t->mm || t->flags & (PF_IO_WORKER | PF_USER_WORKER))
+    else if (!t->mm || t->flags & (PF_IO_WORKER | PF_USER_WORKER) || task_process_ended(t))
         out->flags |= WIRE_NO_MM;
     else if (BPF_CORE_READ_BITFIELD(t, in_execve))
         out->flags |= WIRE_EXECVE;

@@ -45,6 +45,7 @@ enum {
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
 
 enum {
+    PF_EXITING = 0x00000004,
     PF_IO_WORKER = 0x00000010,   /* io_uring's and */
     PF_USER_WORKER = 0x00004000, /* vhost's threads: a process's own, but never in user mode */
     PF_KTHREAD = 0x00200000,

@@ -150,10 +150,8 @@ static __always_inline void follow_exit(struct task_struct *task)
         return;
     /* do_exit() counts the thread out of signal->live before this tracepoint. */
     last = BPF_CORE_READ(task, signal, live.counter) == 0;
-    if (last) {
-        bpf_map_delete_elem(&procs, &tgid);
+    if (last)
         bpf_map_delete_elem(&py_procs, &tgid);
-    }
     r = bpf_ringbuf_reserve(&control, sizeof(*r), 0);
     if (!r) {
         control_lost();
@@ -174,4 +172,20 @@ int BPF_PROG(proc_exit, struct task_struct *task)
 
     follow_exit(task);
     return cost_end(t0);
+}
+
+/* Followed until now: what a process does after sched_process_exit, and for a short one that is much, is
+ * sampled, too. The tgid may be another process's by now. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(proc_free, struct task_struct *task)
+{
+    __u32 tgid = task->tgid;
+    struct wire_proc *p;
+
+    if (task->pid != tgid)
+        return 0;
+    p = bpf_map_lookup_elem(&procs, &tgid);
+    if (p && p->start == task_start(task))
+        bpf_map_delete_elem(&procs, &tgid);
+    return 0;
 }

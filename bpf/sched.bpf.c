@@ -98,10 +98,17 @@ static __always_inline __u64 off_ring_flags(void)
                                                                            : BPF_RB_NO_WAKEUP;
 }
 
-/* Half of the ring is for on-CPU samples. */
+/* Half of the ring is for on-CPU samples: stacks go into the other half, spans, which are small, a bit
+ * further. */
 static __always_inline int off_room(void)
 {
     return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE) / 2;
+}
+
+static __always_inline int off_span_room(void)
+{
+    return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) <
+           bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE) / 4 * 3;
 }
 
 /* ---- stacks ---- */
@@ -152,7 +159,7 @@ static __always_inline int off_send_stack(struct off_cpu *c, struct off_bucket *
     out->stack_n = 0;
     if (t->flags & PF_KTHREAD)
         out->flags |= WIRE_KTHREAD;
-    else if (!t->mm)
+    else if (!t->mm || task_process_ended(t))
         out->flags |= WIRE_NO_MM;
     tgid = t->tgid;
     p = bpf_map_lookup_elem(&procs, &tgid);
@@ -360,7 +367,7 @@ static __always_inline int off_send_span(struct off_task *o, struct task_struct 
     struct wire_proc *p;
     struct wire_span *r;
 
-    if (!off_room())
+    if (!off_span_room())
         return -1;
     r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
     if (!r)

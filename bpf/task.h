@@ -27,6 +27,13 @@ static __always_inline __u32 pid_number(struct pid *pid, __u32 level)
     return nr;
 }
 
+/* Is t's process past its end? Its last thread still runs for a while, and frees its memory (since Linux 6.16
+ * only after the tracepoint sched_process_exit). */
+static __always_inline int task_process_ended(struct task_struct *t)
+{
+    return t->flags & PF_EXITING && BPF_CORE_READ(t, signal, live.counter) == 0;
+}
+
 /* t must be a pointer that the verifier trusts (a tracepoint's argument, the current task): plain loads are
  * cheaper than a helper's call for each. */
 static __always_inline void task_describe(struct wire_task *out, struct task_struct *t)

@@ -31,7 +31,7 @@ static void on_sample(void *arg, const void *record, size_t n)
 
     if (n < sizeof(*s))
         return;
-    p = trace_task(c->trace, &s->task, s->head.ts, s->image, s->flags & WIRE_KTHREAD, &task);
+    p = trace_task(c->trace, &s->task, s->head.ts, s->image, s->flags & (WIRE_KTHREAD | WIRE_NO_MM), &task);
     stack = stack_take(&c->trace->taker, p, s, &flags);
     c->taken++;
     ev = vec_push(&c->ctx->store->events);

@@ -120,7 +120,8 @@ static void on_waker(void *arg, const void *record, size_t n)
         w.stack = marker(c, MARKER_IRQ);
     } else {
         skip = wait_kernel_inner(&c->kernel.wake, frames, s->kernel_n);
-        p = trace_task(c->trace, &s->task, s->head.ts, s->image, s->flags & WIRE_KTHREAD, &w.task);
+        p = trace_task(c->trace, &s->task, s->head.ts, s->image, s->flags & (WIRE_KTHREAD | WIRE_NO_MM),
+                       &w.task);
         if (s->pad & WIRE_WAKER_BUDGET) {
             w.stack = kernel_stack(c, p, frames + skip, s->kernel_n - skip);
         } else {

@@ -27,7 +27,7 @@ struct bpfside {
     struct wprof_bpf *skel;
     struct ring_buffer *control, *samples;
     struct sink control_to, samples_to;
-    struct bpf_link *links[3];
+    struct bpf_link *links[4];
     VEC(struct bpf_link *) samplers, off;
     struct err off_refused; /* why the kernel would not load the programs for off-CPU time; "" */
     struct wire_mapping *mappings;
@@ -217,7 +217,7 @@ void bpfside_free(struct bpfside *b)
 int bpfside_follow(struct bpfside *b, struct err *e)
 {
     struct bpf_program *progs[] = {b->skel->progs.proc_fork, b->skel->progs.proc_exec,
-                                   b->skel->progs.proc_exit};
+                                   b->skel->progs.proc_exit, b->skel->progs.proc_free};
 
     for (size_t i = 0; i < ARRAY_SIZE(progs); i++) {
         b->links[i] = bpf_program__attach(progs[i]);

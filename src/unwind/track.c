@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "platform/clock.h"
 #include "platform/perf_event.h"
+#include "platform/proctask.h"
 #include "unwind/jit_runtime.h"
 #include "unwind/slices.h"
 #include "unwind/table_worker.h"
@@ -211,6 +212,13 @@ int track_rescan(struct track *t, struct process *p)
     return p->epoch != epoch || p->maps.n != n;
 }
 
+static int has_ended(const struct process *p)
+{
+    struct proctask st;
+
+    return p->ns_tgid && (proctask_stat((pid_t)p->ns_tgid, 0, &st) || strchr("ZX", st.state));
+}
+
 struct process *track_process(struct track *t, const struct wire_task *task, uint32_t image)
 {
     struct process *p = processes_find(&t->processes, task->tgid);
@@ -221,6 +229,7 @@ struct process *track_process(struct track *t, const struct wire_task *task, uin
     p->image = image;
     read_maps(t, p);
     p->dirty = 1;
+    p->gone = !p->maps.n && has_ended(p); /* nobody will tell of its end once more */
     return p;
 }
 
