@@ -71,8 +71,7 @@ static int is_libc(const struct store *s, const struct frame *f)
            !strncmp(name, "ld-", 3);
 }
 
-/* The name of the function that tells a person where a stack is; a string of the store, 0: none. */
-static uint32_t place(const struct store *s, uint32_t stack)
+uint32_t waits_place(const struct store *s, uint32_t stack)
 {
     uint32_t outside = 0, within = 0;
 
@@ -105,14 +104,14 @@ static void collect(struct rows *r)
 
         if (ev->kind != EVENT_OFFCPU)
             continue;
-        key.where = place(s, ev->stack);
+        key.where = waits_place(s, ev->stack);
         key.summed = (ev->flags & EVENT_SHORT) != 0;
         if (w) {
             key.reason = w->reason;
             key.what = w->what;
             key.waker = w->waker_task;
             key.irq = w->irq;
-            key.waker_where = place(s, w->waker_stack);
+            key.waker_where = waits_place(s, w->waker_stack);
         }
         add(r, &key, ev);
     }

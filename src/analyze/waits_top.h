@@ -13,4 +13,7 @@
  */
 void waits_top(struct table *t, const struct session *s, size_t limit);
 
+/* The name of the function that tells a person where a stack is; a string of the store, 0: none. */
+uint32_t waits_place(const struct store *s, uint32_t stack);
+
 #endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/units.h"
+
+#include "base/opt.h"
+#include "base/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- collecting ---- */
+
+static int by_start(const void *pa, const void *pb)
+{
+    const struct unit *a = pa, *b = pb;
+
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    return a->task < b->task ? -1 : a->task > b->task;
+}
+
+void units_collect(struct units *u, const struct session *s)
+{
+    const struct store *st = &s->store;
+
+    *u = (struct units){0};
+    for (size_t i = 0; i < st->events.n; i++) {
+        const struct event *ev = &st->events.a[i];
+        const char *text = strtab_get(&st->strings, ev->metric);
+        size_t word = strcspn(text, " ");
+
+        if (ev->kind != EVENT_MARKER || (!ev->dur && !(ev->flags & EVENT_OPEN)) || !word)
+            continue;
+        *vec_push(&u->list) = (struct unit){.kind = strtab_addn(&u->strings, text, word),
+                                            .id = strtab_add(&u->strings, text + word + (text[word] == ' ')),
+                                            .start = ev->ts,
+                                            .end = ev->ts + ev->dur,
+                                            .task = ev->task <= st->tasks.list.n ? ev->task : 0,
+                                            .open = (ev->flags & EVENT_OPEN) != 0};
+    }
+    if (u->list.n)
+        qsort(u->list.a, u->list.n, sizeof(*u->list.a), by_start);
+}
+
+void units_release(struct units *u)
+{
+    strtab_release(&u->strings);
+    vec_release(&u->list);
+    *u = (struct units){0};
+}
+
+void units_label(const struct units *u, const struct unit *x, struct buf *out)
+{
+    buf_addf(out, "%s%s%s", strtab_get(&u->strings, x->kind), x->id ? " " : "",
+             strtab_get(&u->strings, x->id));
+}
+
+/* ---- choosing ---- */
+
+enum { KINDS_NAMED = 16 };
+
+/* The kinds there are, for who asked for another one. */
+static int no_kind(const struct units *u, const char *kind, struct err *e)
+{
+    const char *names[KINDS_NAMED], *near;
+    uint32_t seen[KINDS_NAMED];
+    struct buf have = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < u->list.n && n < KINDS_NAMED; i++) {
+        size_t k = 0;
+
+        while (k < n && seen[k] != u->list.a[i].kind)
+            k++;
+        if (k < n)
+            continue;
+        seen[n] = u->list.a[i].kind;
+        names[n] = strtab_get(&u->strings, u->list.a[i].kind);
+        buf_addf(&have, "%s%s", n ? ", " : "", names[n]);
+        n++;
+    }
+    near = n ? opt_nearest(kind, names, n) : NULL;
+    if (!n)
+        err_set(e, "the session has no marks that begin and end: the program says its steps by WPROF_MARKS "
+                   "(wprof help "
+                   "mark)");
+    else if (near)
+        err_set(e, "no marks of the kind '%s'; did you mean '%s'? (there are: %s)", kind, near,
+                buf_str(&have));
+    else
+        err_set(e, "no marks of the kind '%s' (there are: %s)", kind, buf_str(&have));
+    buf_release(&have);
+    return -1;
+}
+
+int units_choose_kind(struct units_choice *c, const struct units *u, const char *kind, struct err *e)
+{
+    *c = (struct units_choice){.kind = strtab_find(&u->strings, kind)};
+    for (size_t i = 0; c->kind && i < u->list.n; i++)
+        if (u->list.a[i].kind == c->kind)
+            *vec_push(&c->chosen) = i;
+    return c->chosen.n ? 0 : no_kind(u, kind, e);
+}
+
+void units_choice_release(struct units_choice *c)
+{
+    vec_release(&c->chosen);
+    *c = (struct units_choice){0};
+}
+
+/* "12-20" to its two numbers; 0: it is no range. */
+static int parse_range(const char *text, uint64_t *from, uint64_t *to)
+{
+    const char *dash = strchr(text, '-');
+    char *left;
+    int ok;
+
+    if (!dash)
+        return 0;
+    left = mem_strndup(text, (size_t)(dash - text));
+    ok = !units_parse_uint(left, from, NULL) && !units_parse_uint(dash + 1, to, NULL);
+    free(left);
+    return ok;
+}
+
+/* Marks those that one item of the list means: the id itself, else a range of numbers. How many. */
+static size_t take_item(const struct units *u, const struct units_choice *c, const char *item, uint8_t *taken)
+{
+    uint32_t id = strtab_find(&u->strings, item);
+    uint64_t from, to, number;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->chosen.n; i++) {
+        if (id && u->list.a[c->chosen.a[i]].id == id) {
+            taken[i] = 1;
+            n++;
+        }
+    }
+    if (n || !parse_range(item, &from, &to))
+        return n;
+    for (size_t i = 0; i < c->chosen.n; i++) {
+        const char *text = strtab_get(&u->strings, u->list.a[c->chosen.a[i]].id);
+
+        if (!units_parse_uint(text, &number, NULL) && number >= from && number <= to) {
+            taken[i] = 1;
+            n++;
+        }
+    }
+    return n;
+}
+
+static int no_item(const struct units *u, const struct units_choice *c, const char *kind, const char *item,
+                   struct err *e)
+{
+    const struct unit *first = &u->list.a[c->chosen.a[0]], *last = &u->list.a[c->chosen.a[c->chosen.n - 1]];
+
+    return err_set(e, "no %s '%s' in this session (it has %zu, from '%s' to '%s')", kind, item, c->chosen.n,
+                   strtab_get(&u->strings, first->id), strtab_get(&u->strings, last->id));
+}
+
+/* Of all of the kind those that the list names stay. */
+static int take_list(struct units_choice *c, const struct units *u, const char *kind, const char *list,
+                     struct err *e)
+{
+    uint8_t *taken = mem_calloc(c->chosen.n, 1);
+    size_t kept = 0;
+    int rc = 0;
+
+    for (const char *at = list, *end; !rc && at; at = *end ? end + 1 : NULL) {
+        char *item;
+
+        end = at + strcspn(at, ",");
+        item = mem_strndup(at, (size_t)(end - at));
+        if (!take_item(u, c, item, taken))
+            rc = no_item(u, c, kind, item, e);
+        free(item);
+    }
+    for (size_t i = 0; !rc && i < c->chosen.n; i++)
+        if (taken[i])
+            c->chosen.a[kept++] = c->chosen.a[i];
+    c->chosen.n = kept;
+    free(taken);
+    return rc;
+}
+
+int units_choose(struct units_choice *c, const struct units *u, const char *text, struct err *e)
+{
+    static const char outside[] = "outside:";
+    int is_outside = !strncmp(text, outside, sizeof(outside) - 1);
+    const char *name = text + (is_outside ? sizeof(outside) - 1 : 0);
+    size_t n = is_outside ? strlen(name) : strcspn(name, ":");
+    char *kind = mem_strndup(name, n);
+    int rc = units_choose_kind(c, u, kind, e);
+
+    c->outside = is_outside;
+    if (!rc && name[n] == ':')
+        rc = take_list(c, u, kind, name + n + 1, e);
+    free(kind);
+    if (rc)
+        err_wrap(e, "--only %s", text);
+    return rc;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pieces of work that a session's marks tell apart: steps, requests, anything that begins and ends. Their
+ * kind is the first word of the mark, their id what follows.
+ */
+#ifndef WPROF_ANALYZE_UNITS_H
+#define WPROF_ANALYZE_UNITS_H
+
+#include "base/err.h"
+#include "model/session.h"
+
+struct unit {
+    uint32_t kind, id;   /* strings of the units'; id 0: none */
+    uint64_t start, end; /* CLOCK_MONOTONIC ns: [start, end) */
+    uint32_t task;       /* of the process that marked it; 0: it is the whole recording's */
+    int open;            /* not over when the recording ended */
+};
+
+struct units {
+    struct strtab strings;
+    VEC(struct unit) list; /* by start */
+};
+
+/* Marks of no length are moments and no units. */
+void units_collect(struct units *u, const struct session *s);
+void units_release(struct units *u);
+
+/* What --only says: "step:12-20,25", "request:7", "eval", "outside:step". */
+struct units_choice {
+    uint32_t kind;      /* string of the units' */
+    int outside;        /* the time that is in no unit of the kind */
+    VEC(size_t) chosen; /* indices, rising; of outside: all of the kind */
+};
+
+/* -1 with `e`: not written so, no unit of that kind or id; names those there are. */
+int units_choose(struct units_choice *c, const struct units *u, const char *text, struct err *e);
+
+/* All of a kind. */
+int units_choose_kind(struct units_choice *c, const struct units *u, const char *kind, struct err *e);
+void units_choice_release(struct units_choice *c);
+
+/* "step 12" */
+void units_label(const struct units *u, const struct unit *x, struct buf *out);
+
+#endif
