@@ -3,6 +3,7 @@
 #include "product.h"
 
 #include "analyze/fold.h"
+#include "analyze/only.h"
 #include "analyze/open.h"
 #include "analyze/timeline.h"
 #include "base/log.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 struct export_opts {
-    const char *format, *metric, *output;
+    const char *format, *metric, *output, *only;
     int kernel, lines, inlines, pids;
 };
 
@@ -21,6 +22,8 @@ static const struct opt options[] = {
     OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded", "folded|chrome|perfetto",
                "what to write"),
     OPT_STRING('m', "metric", struct export_opts, metric, "NAME", "what is counted (default: oncpu)"),
+    OPT_STRING(0, "only", struct export_opts, only, "WHAT",
+               "only what happened during step:12-20, request:7, outside:step"),
     OPT_STRING('o', "output", struct export_opts, output, "FILE", "to FILE, not to stdout"),
     OPT_FLAG('k', "kernel", struct export_opts, kernel, "mark kernel functions with _[k]"),
     OPT_FLAG('l', "lines", struct export_opts, lines, "code lines of one function apart"),
@@ -40,7 +43,7 @@ static int write_product(const struct export_opts *o, const struct buf *b, struc
 }
 
 static int export_profile(const struct exporter *x, const struct export_opts *o, const struct session *s,
-                          struct buf *out, struct err *e)
+                          const struct cut *only, struct buf *out, struct err *e)
 {
     struct fold_opts fold = {.metric = o->metric,
                              .kernel_suffix = o->kernel,
@@ -58,9 +61,10 @@ static int export_profile(const struct exporter *x, const struct export_opts *o,
 }
 
 static int export_timeline(const struct exporter *x, const struct export_opts *o, const struct session *s,
-                           struct buf *out, struct err *e)
+                           const struct cut *only, struct buf *out, struct err *e)
 {
-    struct timeline_opts all = {.kernel_suffix = o->kernel, .lines = o->lines, .inlines = o->inlines};
+    struct timeline_opts all = {
+        .cut = only, .kernel_suffix = o->kernel, .lines = o->lines, .inlines = o->inlines};
     struct timeline t = {0};
     struct export_input in = {.session = s, .timeline = &t};
     int rc;
@@ -81,13 +85,18 @@ static int export(const struct export_opts *o, const char *path, struct err *e)
     const struct exporter *x = exporter_find(o->format, e);
     struct session s;
     struct buf out = {0};
+    struct cut only;
     int rc;
 
     if (!x || open_session(&s, path, e))
         return -1;
-    rc = (x->wants_timeline ? export_timeline : export_profile)(x, o, &s, &out, e);
+    rc = only_apply(&only, &s, o->only, e);
+    if (!rc)
+        rc =
+            (x->wants_timeline ? export_timeline : export_profile)(x, o, &s, o->only ? &only : NULL, &out, e);
     if (!rc)
         rc = write_product(o, &out, e);
+    cut_release(&only);
     session_release(&s);
     buf_release(&out);
     return rc;

@@ -3,6 +3,7 @@
 #include "product.h"
 
 #include "analyze/fold.h"
+#include "analyze/only.h"
 #include "analyze/open.h"
 #include "analyze/timeline.h"
 #include "base/log.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 
 struct render_opts {
-    const char *format, *view, *output, *title;
+    const char *format, *view, *output, *title, *only;
     int kernel, lines, inlines, pids;
 };
 
@@ -24,6 +25,8 @@ static const struct opt options[] = {
                "what to look at"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
                "to FILE, - is stdout (default: the session's name here)"),
+    OPT_STRING(0, "only", struct render_opts, only, "WHAT",
+               "only what happened during step:12-20, request:7, outside:step"),
     OPT_STRING('t', "title", struct render_opts, title, "TEXT", "instead of the command line"),
     OPT_FLAG('k', "kernel", struct render_opts, kernel, "mark kernel functions with _[k]"),
     OPT_FLAG('l', "lines", struct render_opts, lines, "code lines of one function apart"),
@@ -103,7 +106,7 @@ static int check_timeline(const struct view *view, const struct renderer_ops *r,
     return 0;
 }
 
-static int draw(const struct render_opts *o, const struct session *s, struct err *e)
+static int draw(const struct render_opts *o, struct session *s, struct err *e)
 {
     const struct view *view = find_view(o->view);
     const struct renderer_ops *r = find_renderer(o->format);
@@ -125,13 +128,15 @@ static int draw(const struct render_opts *o, const struct session *s, struct err
                               .task_ids = fold.pids,
                               .apart = o->pids};
     struct buf out = {0};
+    struct cut only = {0};
     int rc;
 
     if (check_timeline(view, r, s, e))
         return -1;
     quality_compute(&q, &s->store, &s->meta);
-    rc = fold_profile(&p, s, &fold, e);
+    rc = only_apply(&only, s, o->only, e) || fold_profile(&p, s, &fold, e) ? -1 : 0;
     if (!rc && r->wants_timeline && timeline_has(s)) {
+        lanes.cut = o->only ? &only : NULL;
         lanes.lines = o->lines;
         lanes.inlines = o->inlines;
         lanes.kernel_suffix = o->kernel;
@@ -145,6 +150,7 @@ static int draw(const struct render_opts *o, const struct session *s, struct err
     timeline_release(&t);
     profile_release(&p);
     buf_release(&out);
+    cut_release(&only);
     return rc;
 }
 
@@ -177,6 +183,7 @@ const struct command cmd_render = {
     .examples = "wprof render\n"
                 "wprof render --format svg -o ticket.svg wprof-train-20260716-153012-abc123\n"
                 "wprof render --view timeline -o page.html\n"
+                "wprof render --view offcpu --only step:12-20 -o slow.html\n"
                 "wprof render -o - | gzip >page.html.gz",
     .run = render_run,
 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "product.h"
+#include "show_steps.h"
 
 #include "analyze/calls.h"
 #include "analyze/fold.h"
+#include "analyze/only.h"
 #include "analyze/open.h"
 #include "analyze/tops.h"
 #include "analyze/waits_top.h"
@@ -15,9 +17,9 @@
 #include <string.h>
 
 struct show_opts {
-    const char *by, *metric, *sort, *callers, *callees;
+    const char *by, *metric, *sort, *callers, *callees, *units, *only;
     uint64_t top;
-    int tree, json, inlines, waits;
+    int tree, json, inlines, waits, steps;
 };
 
 static const struct opt options[] = {
@@ -28,6 +30,10 @@ static const struct opt options[] = {
     OPT_STRING('m', "metric", struct show_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_FLAG('t', "tree", struct show_opts, tree, "the call tree, what is below 0.5 % summed up"),
     OPT_FLAG('w', "waits", struct show_opts, waits, "what threads waited for off the CPU, and who ended it"),
+    OPT_FLAG(0, "steps", struct show_opts, steps, "what each marked step took: on and off the CPU, waiting"),
+    OPT_STRING(0, "units", struct show_opts, units, "KIND", "the same of marks of another kind: request"),
+    OPT_STRING(0, "only", struct show_opts, only, "WHAT",
+               "only what happened during step:12-20, request:7, outside:step"),
     OPT_STRING(0, "callers", struct show_opts, callers, "FUNCTION", "who calls it, as a tree"),
     OPT_STRING(0, "callees", struct show_opts, callees, "FUNCTION", "what it calls, as a tree"),
     OPT_FLAG('i', "inlines", struct show_opts, inlines, "inlined functions as functions of their own"),
@@ -48,6 +54,11 @@ struct show {
 static int by_tasks(const char *by)
 {
     return by && (!strcmp(by, "process") || !strcmp(by, "thread"));
+}
+
+static const char *unit_kind(const struct show_opts *o)
+{
+    return o->units ? o->units : o->steps ? "step" : NULL;
 }
 
 static enum tops_by tops_kind(const char *by)
@@ -277,7 +288,9 @@ static int show_json(struct show *x, struct err *e)
         waits_top(&t, &x->s, x->o->top);
         json_table(&t, "waits", &w);
     }
-    if (x->o->tree || x->o->callers || x->o->callees)
+    if (unit_kind(x->o))
+        rc = show_steps_json(&x->s, unit_kind(x->o), x->o->top, &w, e);
+    if (!rc && (x->o->tree || x->o->callers || x->o->callees))
         rc = json_tree(x, &w, e);
     json_end_object(&w);
     buf_addch(&x->out, '\n');
@@ -291,11 +304,14 @@ static int show(struct show *x, struct err *e)
     const struct show_opts *o = x->o;
     struct fold_opts fold = {
         .metric = o->metric, .inlines = o->inlines, .lines = tops_kind(o->by) == TOPS_LINE};
+    struct cut cut;
     int rc = 0;
 
-    if (fold_profile(&x->p, &x->s, &fold, e))
-        return -1;
     quality_compute(&x->q, &x->s.store, &x->s.meta);
+    rc = only_apply(&cut, &x->s, o->only, e);
+    cut_release(&cut);
+    if (rc || fold_profile(&x->p, &x->s, &fold, e))
+        return -1;
     if (o->json) {
         rc = show_json(x, e);
     } else if (o->callers || o->callees) {
@@ -304,6 +320,8 @@ static int show(struct show *x, struct err *e)
         text_tree(&x->p, 0, MIN_SHARE_PERMILLE / 1e3, &x->style, &x->out);
     } else if (o->waits) {
         show_waits(x);
+    } else if (unit_kind(o)) {
+        rc = show_steps(&x->s, unit_kind(o), o->top, &x->style, &x->out, e);
     } else if (by_tasks(o->by)) {
         show_tasks(x, !strcmp(o->by, "thread"), o->top);
     } else if (o->by) {
@@ -322,9 +340,12 @@ static int show_run(const void *values, const struct config *cfg, int argc, char
 
     if (argc > 1)
         return command_usage(&cmd_show, "takes one SESSION, '%s' is too many", argv[1]);
-    if (x.o->tree + (x.o->callers != NULL) + (x.o->callees != NULL) + (x.o->by != NULL) + x.o->waits > 1 &&
+    if (x.o->tree + (x.o->callers != NULL) + (x.o->callees != NULL) + (x.o->by != NULL) + x.o->waits +
+                x.o->steps + (x.o->units != NULL) >
+            1 &&
         !x.o->json)
-        return command_usage(&cmd_show, "--by, --tree, --callers, --callees and --waits exclude each other");
+        return command_usage(
+            &cmd_show, "--by, --tree, --callers, --callees, --waits, --steps and --units exclude each other");
     x.style = (struct text_style){product_color(), product_width()};
     rc = open_session(&x.s, argc ? argv[0] : NULL, &e);
     if (!rc) {
@@ -351,6 +372,8 @@ const struct command cmd_show = {
                 "wprof show --by module wprof-train-20260716-153012-abc123\n"
                 "wprof show --callers slow_transform\n"
                 "wprof show --waits\n"
+                "wprof show --steps\n"
+                "wprof show --only step:12-20 --metric offcpu\n"
                 "wprof show --json | jq .unwound_share",
     .run = show_run,
 };

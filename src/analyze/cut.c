@@ -152,25 +152,41 @@ size_t cut_find(const struct cut_scope *scope, uint64_t ts)
     return low;
 }
 
-/* ---- sums of short spans ---- */
+/* ---- what lasts until the next one of its kind ---- */
 
 static int is_sum(const struct event *ev)
 {
     return ev->flags & EVENT_SHORT && (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ);
 }
 
-struct sum {
+/* A gauge holds its value until the next one; counters have intervals (metrics.h). */
+static int is_gauge(const struct event *ev)
+{
+    return ev->kind == EVENT_METRIC && !ev->dur;
+}
+
+/* One of a series: a thread's sums, a metric of one task and CPU. */
+struct serial {
     uint64_t ts;
-    uint32_t task, event;
+    uint32_t task, metric, event;
+    uint16_t cpu;
 };
 
-static int by_task(const void *pa, const void *pb)
+static int by_series(const struct serial *a, const struct serial *b)
 {
-    const struct sum *a = pa, *b = pb;
-
     if (a->task != b->task)
         return a->task < b->task ? -1 : 1;
-    return a->ts < b->ts ? -1 : a->ts > b->ts;
+    if (a->metric != b->metric)
+        return a->metric < b->metric ? -1 : 1;
+    return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
+}
+
+static int by_series_and_time(const void *pa, const void *pb)
+{
+    const struct serial *a = pa, *b = pb;
+    int order = by_series(a, b);
+
+    return order ? order : a->ts < b->ts ? -1 : a->ts > b->ts;
 }
 
 static uint64_t end_of_task(const struct session *s, uint32_t task, uint64_t last)
@@ -181,22 +197,27 @@ static uint64_t end_of_task(const struct session *s, uint32_t task, uint64_t las
     return end > last ? end : last + 1;
 }
 
-uint64_t *cut_sum_ends(const struct session *s)
+uint64_t *cut_ends(const struct session *s)
 {
     const struct store *st = &s->store;
     uint64_t *ends = mem_calloc(st->events.n + 1, sizeof(*ends)), end = 0;
-    VEC(struct sum) list = {0};
+    VEC(struct serial) list = {0};
 
-    for (size_t i = 0; i < st->events.n; i++)
-        if (is_sum(&st->events.a[i]))
-            *vec_push(&list) = (struct sum){st->events.a[i].ts, st->events.a[i].task, (uint32_t)i};
+    for (size_t i = 0; i < st->events.n; i++) {
+        const struct event *ev = &st->events.a[i];
+
+        if (is_sum(ev))
+            *vec_push(&list) = (struct serial){.ts = ev->ts, .task = ev->task, .event = (uint32_t)i};
+        else if (is_gauge(ev))
+            *vec_push(&list) = (struct serial){ev->ts, ev->task, ev->metric, (uint32_t)i, ev->cpu};
+    }
     if (list.n)
-        qsort(list.a, list.n, sizeof(*list.a), by_task);
-    /* Several of one moment, one a reason, have one end. */
+        qsort(list.a, list.n, sizeof(*list.a), by_series_and_time);
+    /* Several sums of one moment, one a reason, have one end. */
     for (size_t i = list.n; i-- > 0;) {
-        const struct sum *x = &list.a[i], *next = i + 1 < list.n ? x + 1 : NULL;
+        const struct serial *x = &list.a[i], *next = i + 1 < list.n ? x + 1 : NULL;
 
-        if (!next || next->task != x->task)
+        if (!next || by_series(next, x))
             end = end_of_task(s, x->task, x->ts);
         else if (next->ts > x->ts)
             end = next->ts;
@@ -219,7 +240,7 @@ static uint64_t part(uint64_t whole, uint64_t at, uint64_t length)
 static void cut_span(const struct cut_scope *scope, const struct event *ev, uint64_t end, struct store *out)
 {
     uint64_t length = end - ev->ts;
-    int sum = is_sum(ev);
+    int sum = is_sum(ev), shared = sum || ev->kind == EVENT_METRIC;
 
     for (size_t i = cut_find(scope, ev->ts); i < scope->ranges.n && scope->ranges.a[i].start < end; i++) {
         const struct cut_range *r = &scope->ranges.a[i];
@@ -229,21 +250,38 @@ static void cut_span(const struct cut_scope *scope, const struct event *ev, uint
 
         piece.ts = ev->ts + from;
         piece.dur = sum ? part(ev->dur, to, length) - part(ev->dur, from, length) : to - from;
-        piece.value = sum    ? part(ev->value, to, length) - part(ev->value, from, length)
-                      : from ? 0
-                             : ev->value;
+        if (shared)
+            piece.value = part(ev->value, to, length) - part(ev->value, from, length);
+        else if (from)
+            piece.value = 0;
         if (piece.dur || piece.value)
             *vec_push(&out->events) = piece;
     }
 }
 
-static void cut_event(const struct cut *c, const struct event *ev, uint64_t sum_end, struct store *out)
+/* A level that holds until `end`: where a piece of time begins later it begins there. */
+static void cut_level(const struct cut_scope *scope, const struct event *ev, uint64_t end, struct store *out)
+{
+    for (size_t i = cut_find(scope, ev->ts); i < scope->ranges.n && scope->ranges.a[i].start < end; i++) {
+        struct event piece = *ev;
+
+        if (scope->ranges.a[i].start > ev->ts)
+            piece.ts = scope->ranges.a[i].start;
+        *vec_push(&out->events) = piece;
+    }
+}
+
+static void cut_event(const struct cut *c, const struct event *ev, uint64_t lasts_to, struct store *out)
 {
     const struct cut_scope *scope = cut_of(c, ev->task);
     size_t i;
 
-    if (sum_end || ev->dur) {
-        cut_span(scope, ev, sum_end ? sum_end : ev->ts + ev->dur, out);
+    if (is_gauge(ev)) {
+        cut_level(scope, ev, lasts_to, out);
+        return;
+    }
+    if (lasts_to || ev->dur) {
+        cut_span(scope, ev, lasts_to ? lasts_to : ev->ts + ev->dur, out);
         return;
     }
     i = cut_find(scope, ev->ts);
@@ -253,7 +291,7 @@ static void cut_event(const struct cut *c, const struct event *ev, uint64_t sum_
 
 void cut_apply(const struct cut *c, struct session *s)
 {
-    uint64_t *ends = cut_sum_ends(s);
+    uint64_t *ends = cut_ends(s);
     struct store kept = {0};
 
     for (size_t i = 0; i < s->store.events.n; i++)

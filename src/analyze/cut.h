@@ -48,8 +48,8 @@ void cut_apply(const struct cut *c, struct session *s);
 uint32_t cut_scopes(const struct session *s, const struct units *u, const struct units_choice *choice,
                     uint32_t *scope_of, uint32_t *of_unit);
 
-/* Where sums of short spans lie in time: from their event on to the thread's next such sum, or to its end.
- * Gives an end for each event of the store; 0: it is no such sum. Owned by the caller. */
-uint64_t *cut_sum_ends(const struct session *s);
+/* For what lasts until the next one of its series, or to the end of its thread: sums of short spans, gauges.
+ * An end for each event of the store; 0: it is none of these. Owned by the caller. */
+uint64_t *cut_ends(const struct session *s);
 
 #endif

@@ -257,7 +257,7 @@ static void prepare(struct steps *x)
     x->parts = mem_calloc(x->choice->chosen.n + 1, sizeof(*x->parts));
     x->scope_of = mem_calloc(st->tasks.list.n + 1, sizeof(*x->scope_of));
     x->place_of = mem_calloc(st->stacks.nodes.n + 1, sizeof(*x->place_of));
-    x->sum_ends = cut_sum_ends(x->s);
+    x->sum_ends = cut_ends(x->s);
     cut_init(&x->all, x->s, x->u, x->choice);
     group_units(x);
     for (size_t i = 0; i < st->events.n; i++)
@@ -310,7 +310,8 @@ static void fill_task(const struct steps *x, uint32_t task, union table_cell *c)
 
 static void fill_part(const struct steps *x, const struct part *p, uint64_t time, union table_cell *c)
 {
-    const char *place = strtab_get(&x->s->store.strings, (uint32_t)p->wait);
+    const char *name = strtab_get(&x->s->store.strings, (uint32_t)p->wait);
+    const char *place = *name == '[' ? "" : name; /* "[short waits]" */
 
     c[TIME].count = time;
     c[ONCPU].count = oncpu(x, p, time);

@@ -3,6 +3,7 @@
 #ifndef WPROF_ANALYZE_TIMELINE_H
 #define WPROF_ANALYZE_TIMELINE_H
 
+#include "analyze/cut.h"
 #include "model/session.h"
 #include "model/timeline.h"
 
@@ -14,6 +15,7 @@ struct timeline_opts {
     size_t max_nodes;  /* of stacks */
     size_t max_lanes;  /* of threads: those with the most events stay */
     int lines, inlines, kernel_suffix; /* as in fold.h */
+    const struct cut *cut;             /* what cut_apply() left of the session; NULL: all of it */
 };
 
 /* Whether any event has a time, so that there is something to see: imported stacks have none. */

@@ -41,6 +41,27 @@ static void sum_short(struct timeline_lane *lane, const struct event *ev)
         lane->short_wait_ns += ev->dur;
 }
 
+/* What was cut away was no running: waits are gone from there, too. */
+static void add_running(struct timeline_job *j, uint32_t task, uint64_t start, uint64_t end)
+{
+    const struct cut_scope *scope = j->o->cut ? cut_of(j->o->cut, task) : NULL;
+
+    if (!scope) {
+        *vec_push(&j->raws) = (struct raw_span){.start = start, .end = end, .state = TIMELINE_RUNNING};
+        return;
+    }
+    for (size_t i = cut_find(scope, j->start + start); i < scope->ranges.n; i++) {
+        uint64_t from = job_time(j, scope->ranges.a[i].start), to = job_time(j, scope->ranges.a[i].end);
+
+        if (from >= end)
+            return;
+        from = from > start ? from : start;
+        to = to < end ? to : end;
+        if (to > from)
+            *vec_push(&j->raws) = (struct raw_span){.start = from, .end = to, .state = TIMELINE_RUNNING};
+    }
+}
+
 /* What the scheduler did to the thread, in `depth` 0, or its waits for the GIL in 1. They do not overlap:
  * what does, by rounding or because records were lost, is cut. Gives the end of the last. */
 static uint64_t add_spans(struct timeline_job *j, struct lane_plan *plan, uint16_t depth, uint64_t from)
@@ -65,7 +86,7 @@ static uint64_t add_spans(struct timeline_job *j, struct lane_plan *plan, uint16
         if (r.end <= r.start)
             continue;
         if (r.start > done && !depth)
-            *vec_push(&j->raws) = (struct raw_span){.start = done, .end = r.start, .state = TIMELINE_RUNNING};
+            add_running(j, plan->task, done, r.start);
         *vec_push(&j->raws) = r;
         done = r.end;
         plan->lane.depth = (uint16_t)(depth + 1 > plan->lane.depth ? depth + 1 : plan->lane.depth);
@@ -115,8 +136,7 @@ void timeline_thread(struct timeline_job *j, struct lane_plan *plan)
     if (j->t->states) {
         done = add_spans(j, plan, 0, plan->lane.from);
         if (done < plan->lane.to)
-            *vec_push(&j->raws) =
-                (struct raw_span){.start = done, .end = plan->lane.to, .state = TIMELINE_RUNNING};
+            add_running(j, plan->task, done, plan->lane.to);
     }
     add_spans(j, plan, 1, 0);
     plan->nraw = j->raws.n - plan->raw;
