@@ -4,6 +4,7 @@
 #include "analyze/cut.h"
 #include "analyze/waits_top.h"
 #include "base/hash.h"
+#include "model/waits.h"
 
 #include <math.h>
 #include <stdlib.h>
