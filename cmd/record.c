@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "analyze/fold.h"
+#include "analyze/jit_advice.h"
 #include "analyze/language.h"
 #include "analyze/symbolize.h"
 #include "base/log.h"
@@ -20,6 +21,7 @@ enum { MAX_FREQUENCY = 100000 };
 struct record_opts {
     const char *output, *event, *collect, *without, *tier;
     uint64_t frequency, duration, delay, max_size, min_block;
+    int jit_names, jvm;
     int force, keep_going, inlines, whole_machine, quiet, verbose;
     struct opt_list pids;
 };
@@ -47,6 +49,10 @@ static const struct opt options[] = {
     OPT_LIST('p', "pid", struct record_opts, pids, "PID",
              "a running process and its children; may be given again"),
     OPT_FLAG('a', "all", struct record_opts, whole_machine, "the whole machine"),
+    OPT_FLAG(0, "jit-names", struct record_opts, jit_names,
+             "have oneDNN and Node.js write down the names of what they compile"),
+    OPT_FLAG(0, "jvm", struct record_opts, jvm,
+             "get the names of Java functions, and whole stacks, from JVMs"),
     OPT_FLAG(0, "force", struct record_opts, force, "replace DIR where it is a wprof session"),
     OPT_FLAG(0, "keep-going", struct record_opts, keep_going,
              "run the command even if nothing can be recorded"),
@@ -81,6 +87,21 @@ static int derive_folded(const struct product *p, struct session_writer *w, stru
     return rc;
 }
 
+/* Each line is said and noted. */
+static void advise(const struct product *p, struct meta *m, const struct store *s)
+{
+    unsigned done = (p->o->jvm ? JIT_ADVICE_JVM : 0) | (p->o->jit_names ? JIT_ADVICE_NAMES : 0);
+    struct buf text = {0};
+
+    jit_advice(s, p->quality.scanned, done, &text);
+    for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        log_warn("%s", line);
+        *vec_push(&m->notes) = mem_strdup(line);
+    }
+    buf_release(&text);
+}
+
 /* Names the frames, makes the folded texts. */
 static int derive(void *arg, struct session_writer *w, struct meta *m, struct store *s, struct err *e)
 {
@@ -99,6 +120,7 @@ static int derive(void *arg, struct session_writer *w, struct meta *m, struct st
         if (language_name((enum language)l) && stats.languages & 1u << l)
             meta_add_language(m, language_name((enum language)l));
     quality_compute(&p->quality, s, m);
+    advise(p, m, s);
     rc = fold_store(&p->profile, s, m->start_mono, &fold, e);
     if (!rc) {
         fold_text(&p->profile, 0, &text);
@@ -176,6 +198,8 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .collect = o->collect,
         .without = o->without,
         .tier = o->tier,
+        .jit_names = o->jit_names,
+        .jvm = o->jvm,
         .choose_tier = tiers_choose,
         .release_tier = tiers_release,
         .argv = argc ? argv : NULL,

@@ -12,11 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
-
-#define NS          1000000000ll
-#define CLOCK_SLACK NS /* start times are kept in clock ticks, files' in seconds on some filesystems */
 
 /* Below the process's own root, with its symbolic links resolved there: a path in a container leads nowhere
  * else. */
@@ -36,19 +32,9 @@ static int open_below(const char *root, const char *path)
     return fd;
 }
 
-/* A pid is used again, and maps stay behind: one that was last written before the process started is not its
- * own. */
 static int is_stale(const struct stat *st, const struct task *t)
 {
-    struct timespec real, boot;
-    int64_t started, written = st->st_mtim.tv_sec * NS + st->st_mtim.tv_nsec;
-
-    if (!t || !t->start_ns)
-        return 0;
-    clock_gettime(CLOCK_REALTIME, &real);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    started = (real.tv_sec - boot.tv_sec) * NS + (real.tv_nsec - boot.tv_nsec) + (int64_t)t->start_ns;
-    return written + CLOCK_SLACK < started;
+    return t && t->start_ns && perfmap_is_older(st, t->start_ns);
 }
 
 /* The map where perf's convention has it, seen through the process while it lives, else in our own /tmp. */

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "platform/clock.h"
-#include "platform/procfs.h"
+#include "platform/perfmap.h"
 
 #include <stdio.h>
 
@@ -62,7 +62,7 @@ static uint32_t jit_module(struct intern *n, struct process *p)
         return p->jit_module;
     p->perf_map_tried = clock_monotonic();
     if (!p->gone && p->ns_tgid)
-        m.fd = procfs_open_perf_map((pid_t)p->ns_tgid, p->own_tgid);
+        m.fd = perfmap_open_live((int)p->ns_tgid, p->own_tgid, p->start);
     if (m.fd >= 0) {
         snprintf(path, sizeof(path), "/tmp/perf-%u.map", p->own_tgid);
         m.path = strtab_add(&n->store->strings, path);

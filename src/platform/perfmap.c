@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/perfmap.h"
 
+#include "platform/clock.h"
 #include "platform/elfsym.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -126,6 +129,35 @@ void perfmap_finish(struct perfmap *m)
 const char *perfmap_name(const struct perfmap *m, size_t i)
 {
     return m->name_of[i] ? m->names.data + m->name_of[i] - 1 : NULL;
+}
+
+#define CLOCK_SLACK NS /* start times are kept in clock ticks, files' in seconds on some filesystems */
+#define NS          1000000000ll
+
+int perfmap_is_older(const struct stat *map, uint64_t start_ns)
+{
+    int64_t now = (int64_t)clock_ns(CLOCK_REALTIME) - (int64_t)clock_ns(CLOCK_BOOTTIME);
+
+    return map->st_mtim.tv_sec * NS + map->st_mtim.tv_nsec + CLOCK_SLACK < now + (int64_t)start_ns;
+}
+
+int perfmap_open_live(int pid, uint32_t own_pid, uint64_t start_ns)
+{
+    char path[128];
+    struct stat st, process;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%u.map", pid, own_pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return -1;
+    snprintf(path, sizeof(path), "/proc/%d", pid);
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || stat(path, &process) ||
+        (st.st_uid && st.st_uid != process.st_uid) || (start_ns && perfmap_is_older(&st, start_ns))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
 }
 
 int perfmap_read_fd(struct perfmap *m, int fd, struct err *e)

@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #define PERFMAP_NAME_MAX 4096 /* bytes of a name that are kept */
 
@@ -32,6 +33,14 @@ void perfmap_release(struct perfmap *m);
 void perfmap_feed(struct perfmap *m, const char *p, size_t n); /* the next bytes of the file */
 void perfmap_finish(struct perfmap *m);                        /* a last line without its newline counts */
 const char *perfmap_name(const struct perfmap *m, size_t i);   /* of addrs[i]; NULL: none */
+
+/* Was it last written before a process that started at start_ns (CLOCK_BOOTTIME) was there? A pid is used
+ * again, and maps stay behind. */
+int perfmap_is_older(const struct stat *map, uint64_t start_ns);
+
+/* /tmp/perf-<own_pid>.map of live process `pid`, in its own file system, opened; -1 where there is none that
+ * is its: a file of root's or its user's, not older than the process. start_ns 0: not known. */
+int perfmap_open_live(int pid, uint32_t own_pid, uint64_t start_ns);
 
 /* Feeds a whole file, from its start, to its end as of now (at most 1 GiB), then finishes. The fd's offset
  * stays. */

@@ -130,18 +130,3 @@ ssize_t procfs_read_memory(pid_t pid, uint64_t addr, void *dst, size_t n)
 
     return process_vm_readv(pid, &to, 1, &from, 1, 0);
 }
-
-int procfs_open_perf_map(pid_t pid, uint32_t own_pid)
-{
-    char path[128];
-    struct stat st;
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%u.map", (int)pid, own_pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}

@@ -40,7 +40,4 @@ int procfs_cpuset(pid_t pid, struct buf *out);
  */
 ssize_t procfs_read_memory(pid_t pid, uint64_t addr, void *dst, size_t n);
 
-/* /tmp/perf-<own_pid>.map in the process's own file system, opened; -1 where there is none. */
-int procfs_open_perf_map(pid_t pid, uint32_t own_pid);
-
 #endif

@@ -75,6 +75,28 @@ char **spawn_env(const struct identity *who)
     return env;
 }
 
+static char **add_env(char **env, char *const *more)
+{
+    size_t n = 0, m = 0;
+
+    while (env[n])
+        n++;
+    while (more && more[m])
+        m++;
+    if (!m)
+        return env;
+    env = mem_realloc(env, n + m + 2, sizeof(*env)); /* marks, NULL */
+    for (; *more; more++) {
+        const char *equals = strchr(*more, '=');
+        char *name = mem_strndup(*more, (size_t)(equals - *more));
+
+        set_env(env, &n, name, equals + 1);
+        free(name);
+    }
+    env[n] = NULL;
+    return env;
+}
+
 /* An outer recording's marks are not ours to take. */
 static void set_marks(char **env, const char *value)
 {
@@ -265,6 +287,7 @@ int spawn_behind_gate(struct spawn *s, const struct spawn_how *how, struct err *
     struct report r = {STEP_IDENTITY, ECHILD};
 
     *s = (struct spawn){.gate = -1, .report = -1, .failure = SPAWN_FAILED};
+    env = add_env(env, how->more);
     set_marks(env, how->marks);
     if (pipe2(gate, O_CLOEXEC) || pipe2(report, O_CLOEXEC)) {
         err_sys(e, errno, "%s: pipe", how->argv[0]);

@@ -27,7 +27,8 @@ struct spawn_how {
     char *const *argv;                   /* ends with NULL; looked up in the PATH of its environment */
     const struct identity *who;          /* NULL or not switched: as we are */
     const struct spawn_signals *signals; /* NULL: as they are now */
-    const char *marks;                   /* the value of WPROF_MARKS; NULL: it has none, whatever ours is */
+    char *const *more; /* "NAME=value", set in its environment; ends with NULL; may be NULL */
+    const char *marks; /* the value of WPROF_MARKS; NULL: it has none, whatever ours is */
 };
 
 struct spawn {

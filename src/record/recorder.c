@@ -6,6 +6,8 @@
 #include "record/about.h"
 #include "record/collectors.h"
 #include "record/cost.h"
+#include "record/jit_env.h"
+#include "record/jvm.h"
 #include "record/live.h"
 #include "record/marks.h"
 #include "record/signals.h"
@@ -41,6 +43,7 @@ struct recorder {
     struct signals signals;
     struct child command;
     struct targets targets;
+    struct jit_env jit_env;
     struct store store;
     struct meta meta;
     struct record_ctx ctx;
@@ -146,6 +149,8 @@ static int prepare_command(struct recorder *r, struct err *e)
     struct err why = {0};
 
     about_fill(&r->meta, r->o->argv, env, NULL, r->who.user);
+    jit_env_fill(&r->jit_env, env, r->o->jit_names, r->o->jvm);
+    how.more = r->jit_env.list.a;
     spawn_free_env(env);
     name_session(r);
     how.marks = marks_prepare(r->marks, r->dir, owner(r), owner_group(r), &why);
@@ -295,6 +300,8 @@ static int begin(struct recorder *r, struct err *e)
     collectors_counters(&r->collectors);
     r->begin = r->ctx.start_mono = now();
     about_start(&r->meta, r->begin);
+    if (r->o->jvm)
+        jvm_write_early_maps(r->ctx.targets.a, r->ctx.targets.n);
     cost_begin(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n);
     return 0;
 }
@@ -416,6 +423,8 @@ static void stop(struct recorder *r)
         about_start(&r->meta, end);
     if (r->sink.w)
         about_end(&r->meta, end, r->end_reason);
+    if (r->o->jvm && r->sink.w)
+        jvm_write_maps(&r->store, &r->meta);
 }
 
 struct sealing {
@@ -504,6 +513,7 @@ static void release(struct recorder *r)
     if (r->signals.fd >= 0)
         signals_give_back(&r->signals);
     identity_release(&r->who);
+    jit_env_release(&r->jit_env);
     free(r->dir);
 }
 

@@ -30,7 +30,8 @@ struct recorder_opts {
     uint64_t duration, delay;      /* ns; duration 0: no bound */
     uint64_t max_size;             /* bytes, 0: no bound */
     const char *collect, *without; /* comma-separated names, or NULL */
-    const char *tier;              /* "A", "B" or "C"; NULL: the best that works */
+    int jit_names, jvm; /* run-times are to tell the names of what they compile; ask JVMs for them */
+    const char *tier;   /* "A", "B" or "C"; NULL: the best that works */
     int (*choose_tier)(struct record_ctx *ctx, const char *forced, struct err *e); /* tiers.h; NULL: none */
     void (*release_tier)(struct record_ctx *ctx);
     /* One of the three. */
