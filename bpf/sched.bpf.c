@@ -31,13 +31,16 @@ struct off_task {
     struct wire_wait wait;
     struct wire_gil gil; /* of a wait for one */
     __u64 gil_at;        /* the one that the thread waited for last, and */
+    __u64 gil_since;     /* when the wait for it began; 0: none is under way */
+    __u64 gil_sp;        /* of the call whose stack was sent last; 0: another stack was */
     __u32 gil_of;        /* the generation of its process's Python then */
+    __u32 gil_same;      /* this span's stack is that of the one before */
     __u32 image;
     __u16 cpu;
     __u8 stack;     /* enum wire_stack_state */
     __u8 flags;     /* WIRE_SPAN_ */
-    __u8 shorts[2]; /* spans since the last one that was listed, up to OFF_SHORT_RUN: waiting, preempted */
-    __u8 pad[6];
+    __u8 shorts[4]; /* spans since the last one that was listed, up to OFF_SHORT_RUN; see off_short_run() */
+    __u8 pad[4];
     __u64 ns[WIRE_OFF_REASONS];
     __u32 n[WIRE_OFF_REASONS];
 };
@@ -112,6 +115,14 @@ static __always_inline int off_span_room(void)
 }
 
 /* ---- stacks ---- */
+
+/* How many short spans there were of this one's kind: preempted, waiting for the GIL, for something else. */
+static __always_inline __u8 *off_short_run(struct off_task *o)
+{
+    if (o->flags & WIRE_SPAN_PREEMPTED)
+        return &o->shorts[0];
+    return o->wait.reason == off_config.gil ? &o->shorts[1] : &o->shorts[2];
+}
 
 /* The bucket that a walk may be taken from; 0: there is no time. What a thread's spans were tells what the
  * next one will be: stacks of short ones are not listed. Where a thread that did not wait was is what on-CPU
@@ -291,30 +302,40 @@ static __always_inline void off_wait(struct wire_wait *w, struct task_struct *t,
     w->reason = off_reason(w, t);
 }
 
-/* The futex that the current thread goes to sleep on may be its GIL's. */
-static __always_inline void off_gil(struct off_task *o, struct task_struct *t)
+/*
+ * The futex that the current thread goes to sleep on may be its GIL's: 0. A wait for the GIL is mostly
+ * several of these; it began in gil_since. It goes on unless the thread has had the GIL in between, of which
+ * CPython counts the changes of hands; and from one stack pointer it is one call, with the same stack.
+ */
+static __always_inline int off_gil(struct off_task *o, struct task_struct *t, __u64 now)
 {
-    __u32 tgid = t->tgid, tid = t->pid, layout;
+    __u32 tgid = t->tgid, tid = t->pid, layout, switches = o->gil.switches;
     const struct py_proc *proc = bpf_map_lookup_elem(&py_procs, &tgid);
+    __u64 at = o->wait.arg0, sp = ((struct pt_regs *)bpf_task_pt_regs(t))->sp;
     const struct py_layout *lay;
-    __u64 at = o->wait.arg0;
 
     if (!proc)
-        return;
+        return -1;
     layout = proc->layout;
     lay = bpf_map_lookup_elem(&py_layouts, &layout);
     if (!lay || lay->flags & PY_LAYOUT_FREE_THREADED)
-        return;
+        return -1;
     if (o->gil_of != proc->generation || at - o->gil_at >= lay->gil_size) {
         __u64 gil = gil_find(lay, proc, tid, at);
 
         if (!gil)
-            return;
+            return -1;
         o->gil_at = gil;
         o->gil_of = proc->generation;
     }
     o->wait.reason = off_config.gil;
     gil_read(lay, o->gil_at, &o->gil);
+    o->gil_same = o->gil_since && o->gil.holder != t->thread.fsbase && o->gil.switches - switches <= 1;
+    if (!o->gil_same)
+        o->gil_since = now;
+    o->gil_same = o->gil_same && sp == o->gil_sp;
+    o->gil_sp = sp;
+    return 0;
 }
 
 enum { SYSCALL_SCHED_YIELD = 24 }; /* arch/x86/entry/syscalls/syscall_64.tbl */
@@ -338,15 +359,21 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
     o->cpu = bpf_get_smp_processor_id();
     o->flags = 0;
     off_wait(&o->wait, t, state);
-    if (o->wait.reason == off_config.futex && off_config.gil && state)
-        off_gil(o, t);
+    if (preempted || !state)
+        o->gil_sp = 0;
+    else if (o->wait.reason != off_config.futex || off_gil(o, t, now))
+        o->gil_since = o->gil_sp = 0;
     if (preempted || !state) {
         o->flags = WIRE_SPAN_PREEMPTED;
         if (!preempted && o->wait.syscall == SYSCALL_SCHED_YIELD)
             o->flags |= WIRE_SPAN_YIELD;
     }
     preempted = o->flags & WIRE_SPAN_PREEMPTED;
-    b = off_may_walk(c, !preempted && o->shorts[0] < OFF_SHORT_RUN, now);
+    if (!preempted && o->gil_sp && o->gil_same) {
+        o->stack = WIRE_STACK_SAME;
+        return;
+    }
+    b = off_may_walk(c, !preempted && *off_short_run(o) < OFF_SHORT_RUN, now);
     if (!b) {
         o->stack = WIRE_STACK_BUDGET;
     } else if (!off_room()) {
@@ -354,8 +381,11 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
         c->stats.no_room++;
     } else {
         o->stack = WIRE_STACK_SENT;
-        off_send_stack(c, b, ctx, WIRE_BLOCKED, now, 0, 0);
+        if (off_send_stack(c, b, ctx, WIRE_BLOCKED, now, 0, 0))
+            o->gil_sp = 0;
+        return;
     }
+    o->gil_sp = 0;
 }
 
 /* ---- coming back ---- */
@@ -392,11 +422,18 @@ static __always_inline int off_send_span(struct off_task *o, struct task_struct 
     return 0;
 }
 
+/* What belongs to a long wait for the GIL is not summed with what doesn't, however short. */
+static __always_inline __u64 off_gil_min(const struct off_task *o, __u64 now)
+{
+    return now - o->gil_since >= off_config.min_ns ? 0 : off_config.min_ns;
+}
+
 static __always_inline void off_came(struct off_cpu *c, struct off_task *o, struct task_struct *t, __u64 now)
 {
     int preempted = o->flags & WIRE_SPAN_PREEMPTED;
     __u64 until = o->queued ? o->queued : o->woken ? o->woken : now, blocked, runnable;
     __u64 min = off_config.min_ns;
+    __u8 *shorts;
     int listed;
 
     if (!o->out)
@@ -405,15 +442,16 @@ static __always_inline void off_came(struct off_cpu *c, struct off_task *o, stru
         until = o->out;
     blocked = until - o->out;
     runnable = now - until;
+    if (!preempted && o->wait.reason == off_config.gil)
+        min = off_gil_min(o, now);
     listed = blocked >= min || runnable >= min;
+    shorts = off_short_run(o);
     if (listed)
-        o->shorts[!!preempted] = 0;
-    else if (o->shorts[!!preempted] < OFF_SHORT_RUN)
-        o->shorts[!!preempted]++;
+        *shorts = 0;
+    else if (*shorts < OFF_SHORT_RUN)
+        (*shorts)++;
     if (listed) {
-        /* What belongs to one wait for the GIL stays together. */
-        __u64 least = o->wait.reason == off_config.gil && !preempted ? 0 : min;
-        __u64 b = blocked >= least ? blocked : 0, q = runnable >= least ? runnable : 0;
+        __u64 b = blocked >= min ? blocked : 0, q = runnable >= min ? runnable : 0;
 
         if (off_send_span(o, t, b, q, now)) {
             c->stats.spans_lost++;
@@ -483,7 +521,7 @@ int BPF_PROG(off_waking, struct task_struct *p)
         return 0;
     now = bpf_ktime_get_ns();
     o->woken = now;
-    if (now - o->out < off_config.min_ns)
+    if (now - (o->wait.reason == off_config.gil ? o->gil_since : o->out) < off_config.min_ns)
         return 0;
     if (off_interrupted(waker)) {
         o->flags |= WIRE_SPAN_IRQ;

@@ -209,6 +209,7 @@ enum wire_stack_state {
     WIRE_STACK_ROOM,   /* the ring was too full */
     WIRE_STACK_BEFORE, /* it began before the recording */
     WIRE_STACK_NEW,    /* a new thread that has not run yet */
+    WIRE_STACK_SAME,   /* it is still in the call whose stack was sent last */
 };
 
 enum {

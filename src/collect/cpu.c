@@ -43,6 +43,10 @@ static void on_sample(void *arg, const void *record, size_t n)
                          .cpu = s->cpu,
                          .flags = flags,
                          .kind = EVENT_SAMPLE};
+    if (p && p->python) {
+        gils_note(&c->trace->gils, &s->task, task);
+        gils_sample(&c->trace->gils, ev);
+    }
 }
 
 static int cpu_poll(struct collector *c, struct err *e)
@@ -109,6 +113,8 @@ static void cpu_counters(struct collector *c)
         store_set_counter(s, "cpu.tick_ns", c->tick_ns * c->taken);
     store_set_counter(s, "cpu.lost", lost.samples);
     store_set_counter(s, "cpu.nostack", c->trace->taker.nostack);
+    store_set_counter(s, "cpu.gil_read", c->trace->gils.read);
+    store_set_counter(s, "cpu.gil_held", c->trace->gils.held);
 }
 
 static int cpu_stop(struct collector *c, struct err *e)

@@ -15,23 +15,27 @@ enum { HOLDERS = 4 /* of one wait that are told apart */ };
  * longer than this in between has only looked whether it is free. */
 #define LOOK_NS 100000ull
 
+/* Who had the GIL during a wait, for how long, and where. */
+struct gil_held {
+    uint64_t ns;
+    uint32_t task, stack;
+};
+
 /* A wait under way. */
 struct gil_thread {
-    struct gil_part first;
+    struct gil_part first, last; /* its spans */
     uint64_t end;
-    struct gil_part last; /* its newest span */
-    struct wait waker;    /* the last that is known */
-    struct {
-        uint32_t task;
-        uint64_t ns;
-    } held[HOLDERS];
+    struct gil_held held[HOLDERS];
+    struct gil_held waker; /* the last that is known */
     int active;
 };
 
-/* Where a thread last was off the CPU with the GIL in its hands. */
+/* Where a thread was last seen with the GIL in its hands: off the CPU or running, and giving it away. */
 struct gil_holder {
-    uint64_t ts, end;
-    uint32_t stack;
+    struct {
+        uint64_t ts, end;
+        uint32_t stack;
+    } off, seen, gave;
 };
 
 void gils_init(struct gils *g, struct store *s)
@@ -115,45 +119,66 @@ uint32_t gils_name(struct gils *g, const struct wire_task *who, const struct wir
 
 /* ---- the end of a wait ---- */
 
-static uint32_t longest_holder(const struct gil_thread *t)
+static struct gil_held *longest_holder(struct gil_thread *t)
 {
-    int best = 0;
+    struct gil_held *best = &t->held[0];
 
     for (int i = 1; i < HOLDERS; i++)
-        if (t->held[i].ns > t->held[best].ns)
-            best = i;
-    return t->held[best].task;
+        if (t->held[i].ns > best->ns)
+            best = &t->held[i];
+    return best;
 }
 
-/* Where the holder was meanwhile: off the CPU for most of the time, or where it gave the GIL away. */
+static struct gil_holder *holder_at(struct gils *g, uint32_t task)
+{
+    uint64_t *slot = map_put(&g->holders, task);
+
+    if (!*slot)
+        *slot = (uintptr_t)mem_calloc(1, sizeof(struct gil_holder));
+    return (struct gil_holder *)(uintptr_t)*slot;
+}
+
+static int within(uint64_t ts, const struct gil_thread *t)
+{
+    return ts >= t->first.ts && ts <= t->end;
+}
+
+/* Where the holder was meanwhile: off the CPU for most of the time, else where it was seen with it, else
+ * where it gave it away. */
 static uint32_t holder_stack(const struct gils *g, const struct gil_thread *t, uint32_t holder)
 {
     uint64_t *slot = map_get(&g->holders, holder);
     const struct gil_holder *h = slot ? (const void *)(uintptr_t)*slot : NULL;
 
-    if (h && h->ts < t->end && h->end > t->first.ts) {
-        uint64_t from = h->ts > t->first.ts ? h->ts : t->first.ts, to = h->end < t->end ? h->end : t->end;
+    if (!h)
+        return 0;
+    if (h->off.ts < t->end && h->off.end > t->first.ts) {
+        uint64_t from = h->off.ts > t->first.ts ? h->off.ts : t->first.ts,
+                 to = h->off.end < t->end ? h->off.end : t->end;
 
         if (to - from >= (t->end - t->first.ts) / 2)
-            return h->stack;
+            return h->off.stack;
     }
-    return t->waker.waker_task == holder ? t->waker.waker_stack : 0;
+    if (within(h->seen.ts, t))
+        return h->seen.stack;
+    if (within(h->off.ts, t))
+        return h->off.stack;
+    return h->gave.ts >= t->first.ts && h->gave.ts <= t->end + LOOK_NS ? h->gave.stack : 0;
 }
 
 static void finish(struct gils *g, struct gil_thread *t)
 {
+    struct gil_held *h = longest_holder(t);
     struct wait w = {.reason = WAIT_GIL};
-    uint32_t holder;
 
     if (!t->active)
         return;
     t->active = 0;
-    holder = longest_holder(t);
-    if (!holder)
-        holder = t->waker.waker_task;
-    w.waker_task = holder;
-    w.waker_stack = holder ? holder_stack(g, t, holder) : 0;
-    w.what = name_of(g, holder);
+    if (!h->stack) /* nobody woke this one: it looked just when the GIL was free */
+        h->stack = holder_stack(g, t, h->task);
+    w.waker_task = h->task ? h->task : t->waker.task;
+    w.waker_stack = h->task ? h->stack : t->waker.stack;
+    w.what = name_of(g, w.waker_task);
     *vec_push(&g->store->events) =
         (struct event){.ts = t->first.ts,
                        .dur = t->end - t->first.ts,
@@ -194,22 +219,44 @@ static int goes_on(const struct gil_thread *t, const struct wire_task *who, cons
     return p->ts - t->end <= LOOK_NS && !t->last.wait.waker_task;
 }
 
-static void add_holder(struct gil_thread *t, uint32_t task, uint64_t ns)
+static struct gil_held *held_by(struct gil_thread *t, uint32_t task)
 {
-    int least = 0;
+    struct gil_held *least = &t->held[0];
 
     for (int i = 0; i < HOLDERS; i++) {
-        if (t->held[i].task == task) {
-            t->held[i].ns += ns;
-            return;
-        }
-        if (t->held[i].ns < t->held[least].ns)
-            least = i;
+        if (t->held[i].task == task)
+            return &t->held[i];
+        if (t->held[i].ns < least->ns)
+            least = &t->held[i];
     }
-    if (ns < t->held[least].ns)
-        return;
-    t->held[least].task = task;
-    t->held[least].ns = ns;
+    *least = (struct gil_held){.task = task};
+    return least;
+}
+
+/* Now, for it is somewhere else soon. */
+static void look_at_holder(const struct gils *g, const struct gil_thread *t, struct gil_held *h)
+{
+    uint32_t stack = holder_stack(g, t, h->task);
+
+    h->stack = stack ? stack : h->stack;
+}
+
+/* Who gave the GIL away, and where: the thread itself, which now waits for another to take it; who woke it.
+ */
+static void note_giver(struct gils *g, const struct wire_task *who, const struct gil_part *p)
+{
+    struct gil_holder *h;
+
+    if (p->gil.holder == who->thread_id && p->walked) {
+        h = holder_at(g, p->task);
+        h->gave.ts = p->ts;
+        h->gave.stack = stacks_get(&g->store->stacks, p->stack)->parent;
+    }
+    if (p->wait.waker_task) {
+        h = holder_at(g, p->wait.waker_task);
+        h->gave.ts = p->woken;
+        h->gave.stack = p->wait.waker_stack;
+    }
 }
 
 void gils_part(struct gils *g, const struct wire_task *who, const struct gil_part *p)
@@ -222,28 +269,53 @@ void gils_part(struct gils *g, const struct wire_task *who, const struct gil_par
     if (!t->active)
         *t = (struct gil_thread){.first = *p, .active = 1};
     t->last = *p;
+    if (!t->first.walked && p->walked) {
+        t->first.stack = p->stack;
+        t->first.flags = p->flags;
+        t->first.walked = 1;
+    }
     t->end = p->end > p->ts ? p->end : p->ts;
-    if (holder)
-        add_holder(t, holder, t->end - p->ts);
-    if (p->wait.waker_task)
-        t->waker = p->wait;
+    note_giver(g, who, p);
+    if (p->wait.waker_task) {
+        t->waker.task = p->wait.waker_task;
+        look_at_holder(g, t, &t->waker);
+    }
+    if (holder) {
+        struct gil_held *h = held_by(t, holder);
+
+        h->ns += t->end - p->ts;
+        look_at_holder(g, t, h);
+    }
 }
 
 void gils_other(struct gils *g, const struct wire_task *who, const struct event *span)
 {
     struct gil_thread *t = thread_of(g, who->tid, 0);
-    struct gil_holder *h;
-    uint64_t *slot;
 
-    if (t)
+    if (t && span->kind == EVENT_OFFCPU)
         finish(g, t);
-    if (!(span->flags & EVENT_GIL_HELD) || !span->dur)
+    if (span->flags & EVENT_GIL_HELD && span->stack) {
+        struct gil_holder *h = holder_at(g, span->task);
+
+        h->off.ts = span->ts;
+        h->off.end = span->ts + span->dur;
+        h->off.stack = span->stack;
+    }
+}
+
+void gils_sample(struct gils *g, const struct event *sample)
+{
+    struct gil_holder *h;
+
+    if (!(sample->flags & EVENT_GIL_READ))
         return;
-    slot = map_put(&g->holders, span->task);
-    if (!*slot)
-        *slot = (uintptr_t)mem_calloc(1, sizeof(*h));
-    h = (struct gil_holder *)(uintptr_t)*slot;
-    *h = (struct gil_holder){span->ts, span->ts + span->dur, span->stack};
+    g->read++;
+    if (!(sample->flags & EVENT_GIL_HELD))
+        return;
+    g->held++;
+    h = holder_at(g, sample->task);
+    h->seen.ts = sample->ts;
+    h->seen.stack = sample->stack;
 }
 
 void gils_short(struct gils *g, const struct event *sum)

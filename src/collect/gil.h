@@ -22,20 +22,23 @@
 struct gil_part {
     uint64_t ts, end;    /* until it ran again */
     struct wire_gil gil; /* at ts */
+    uint64_t woken;      /* when its waker woke it */
     uint32_t task, stack;
     uint16_t flags; /* EVENT_, of the stack */
+    uint8_t walked; /* the stack is there: no marker stands for it */
     uint8_t open;   /* it was not over when the recording ended */
     struct wait wait;
 };
 
 struct gils {
     struct store *store;
-    struct map threads; /* tid -> struct gil_thread *: a wait under way */
-    struct map tasks;   /* hash of {process, thread id} -> task id */
-    struct map holders; /* task id -> struct gil_holder * */
-    struct map names;   /* task id of a holder -> string; 0: nobody known */
-    uint32_t frame;     /* [waiting for the GIL]; 0: not needed so far */
-    uint64_t waits, ns; /* events made */
+    struct map threads;  /* tid -> struct gil_thread *: a wait under way */
+    struct map tasks;    /* hash of {process, thread id} -> task id */
+    struct map holders;  /* task id -> struct gil_holder * */
+    struct map names;    /* task id of a holder -> string; 0: nobody known */
+    uint32_t frame;      /* [waiting for the GIL]; 0: not needed so far */
+    uint64_t read, held; /* samples that say whether their thread held the GIL; where it did */
+    uint64_t waits, ns;  /* events made */
 };
 
 void gils_init(struct gils *g, struct store *s);
@@ -50,10 +53,13 @@ uint32_t gils_name(struct gils *g, const struct wire_task *who, const struct wir
 /* Which task the thread is, so that it can be named where it holds the GIL. */
 void gils_note(struct gils *g, const struct wire_task *who, uint32_t task);
 
-/* A span of a thread, in order: on the GIL; or of another kind (an event that is no EVENT_GIL), which ends a
- * wait for it. Where the thread holds the GIL meanwhile, that is where its holder is. */
+/* A span of a thread, in order: on the GIL; or another one, of which one of waiting (EVENT_OFFCPU) ends a
+ * wait for the GIL. Where the thread holds the GIL meanwhile, that is where its holder is. */
 void gils_part(struct gils *g, const struct wire_task *who, const struct gil_part *p);
 void gils_other(struct gils *g, const struct wire_task *who, const struct event *span);
+
+/* A sample of a running thread, which may hold the GIL. */
+void gils_sample(struct gils *g, const struct event *sample);
 
 /* The sum of short spans on the GIL's futexes: the same as an event of its own. */
 void gils_short(struct gils *g, const struct event *sum);

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "collect/gil.h"
 #include "collect/offcpu_pending.h"
 #include "collect/trace.h"
 #include "collect/wait_class.h"
@@ -51,7 +50,6 @@ struct collector {
     struct offcpu_threads threads;
     struct wait_kernel kernel;
     struct wait_namer namer;
-    struct gils gils;
     struct buf scratch;
     uint32_t markers[MARKERS]; /* stacks of one frame; 0: not needed so far */
     struct total waits, delays;
@@ -150,8 +148,9 @@ static uint32_t taken_stack(struct collector *c, const struct wire_span *s, stru
     case WIRE_STACK_BUDGET:
         c->over_budget++;
         return marker(c, MARKER_BUDGET);
+    case WIRE_STACK_SAME:
     case WIRE_STACK_SENT:
-        if (!at || at->head.ts != s->head.ts)
+        if (!at || (s->stack == WIRE_STACK_SENT && at->head.ts != s->head.ts))
             break;
         if (gil) { /* the kernel's part is how one waits, for anything */
             offcpu_copy(&c->scratch, at, at->kernel_n);
@@ -168,7 +167,7 @@ static uint32_t span_stack(struct collector *c, const struct wire_span *s, struc
 {
     uint32_t stack = taken_stack(c, s, p, pending, flags);
 
-    return s->wait.reason == WAIT_GIL ? gils_stack(&c->gils, stack) : stack;
+    return s->wait.reason == WAIT_GIL ? gils_stack(&c->trace->gils, stack) : stack;
 }
 
 /* ---- spans ---- */
@@ -186,7 +185,7 @@ static struct wait span_wait(struct collector *c, const struct wire_span *s, con
     struct wait w = {.reason = (uint8_t)s->wait.reason};
 
     if (s->wait.reason == WAIT_GIL)
-        w.what = gils_name(&c->gils, &s->task, &s->gil);
+        w.what = gils_name(&c->trace->gils, &s->task, &s->gil);
     else
         w.what = wait_name(&c->namer, p, &s->wait);
     if (s->flags & WIRE_SPAN_IRQ) {
@@ -200,29 +199,35 @@ static struct wait span_wait(struct collector *c, const struct wire_span *s, con
     return w;
 }
 
-/* What the spans of threads say of the GIL: a wait for it, or the end of one; who is who. */
+/* What the spans of threads say of the GIL: a wait for it, the end of one, where its holder is; who is who.
+ */
 static void gil_span(struct collector *c, const struct wire_span *s, const struct process *p,
                      const struct event *ev, const struct wait *w)
 {
+    struct event span = *ev;
+
     if (!p || !p->python)
         return;
-    gils_note(&c->gils, &s->task, ev->task);
-    if (s->flags & WIRE_SPAN_PREEMPTED)
-        return;
-    if (s->wait.reason == WAIT_GIL) {
+    gils_note(&c->trace->gils, &s->task, ev->task);
+    if (s->wait.reason == WAIT_GIL && !(s->flags & WIRE_SPAN_PREEMPTED)) {
         struct gil_part part = {.ts = s->head.ts,
                                 .end = s->ran,
                                 .gil = s->gil,
+                                .woken = s->woken,
                                 .task = ev->task,
                                 .stack = ev->stack,
                                 .flags = ev->flags,
+                                .walked = s->stack == WIRE_STACK_SENT || s->stack == WIRE_STACK_SAME,
                                 .open = (s->flags & WIRE_SPAN_OPEN) != 0,
                                 .wait = *w};
 
-        gils_part(&c->gils, &s->task, &part);
-    } else {
-        gils_other(&c->gils, &s->task, ev);
+        gils_part(&c->trace->gils, &s->task, &part);
+        return;
     }
+    span.ts = s->head.ts;
+    span.dur = s->ran - s->head.ts;
+    span.kind = s->flags & WIRE_SPAN_PREEMPTED ? EVENT_RUNQ : EVENT_OFFCPU;
+    gils_other(&c->trace->gils, &s->task, &span);
 }
 
 static void on_span(void *arg, const void *record, size_t n)
@@ -288,16 +293,16 @@ static void on_short(void *arg, const void *record, size_t n)
             .dur = s->ns[i],
             .value = s->n[i],
             .task = task,
-            .stack = i == WAIT_GIL ? gils_stack(&c->gils, marker(c, MARKER_SHORT_WAITS))
+            .stack = i == WAIT_GIL ? gils_stack(&c->trace->gils, marker(c, MARKER_SHORT_WAITS))
                                    : marker(c, runnable ? MARKER_SHORT_DELAYS : MARKER_SHORT_WAITS),
             .attr = runnable ? 0 : waits_add(&c->ctx->store->waits, &w),
             .flags = EVENT_SHORT,
             .kind = runnable ? EVENT_RUNQ : EVENT_OFFCPU};
         if (i == WAIT_GIL)
-            gils_short(&c->gils, &c->ctx->store->events.a[c->ctx->store->events.n - 1]);
+            gils_short(&c->trace->gils, &c->ctx->store->events.a[c->ctx->store->events.n - 1]);
     }
     if (s->ended)
-        gils_ended(&c->gils, &s->task);
+        gils_ended(&c->trace->gils, &s->task);
     if (s->ended)
         offcpu_pending_drop(&c->threads, s->task.tid);
 }
@@ -336,7 +341,7 @@ static int offcpu_poll(struct collector *c, struct err *e)
 {
     int rc = trace_poll(c->trace, e);
 
-    gils_turn(&c->gils, c->ctx->now());
+    gils_turn(&c->trace->gils, c->ctx->now());
     return rc;
 }
 
@@ -353,7 +358,6 @@ static void offcpu_free(struct collector *c)
     offcpu_threads_release(&c->threads);
     wait_kernel_release(&c->kernel);
     wait_namer_release(&c->namer);
-    gils_release(&c->gils);
     buf_release(&c->scratch);
     free(c);
 }
@@ -370,7 +374,6 @@ static struct collector *offcpu_open(struct record_ctx *ctx, struct err *e)
     }
     wait_kernel_init(&c->kernel);
     wait_namer_init(&c->namer, ctx->store, c->trace->track);
-    gils_init(&c->gils, ctx->store);
     handle(c, 1);
     describe(c);
     return c;
@@ -409,8 +412,8 @@ static void offcpu_counters(struct collector *c)
     store_set_counter(s, "offcpu.stacks_lost", st.stacks_lost);
     store_set_counter(s, "offcpu.walks", st.walks);
     store_set_counter(s, "offcpu.walk_ns", st.walk_ns);
-    store_set_counter(s, "offcpu.gil_waits", c->gils.waits);
-    store_set_counter(s, "offcpu.gil_ns", c->gils.ns);
+    store_set_counter(s, "offcpu.gil_waits", c->trace->gils.waits);
+    store_set_counter(s, "offcpu.gil_ns", c->trace->gils.ns);
     if (bpfside_off_cost(c->trace->bpf, &ns, &runs) == 0) {
         store_set_counter(s, "offcpu.bpf_ns", ns);
         store_set_counter(s, "offcpu.bpf_runs", runs);
@@ -428,7 +431,7 @@ static int offcpu_stop(struct collector *c, struct err *e)
     rc = bpfside_off_stop(c->trace->bpf, e);
     if (trace_poll(c->trace, rc ? NULL : e) < 0)
         rc = -1;
-    gils_turn(&c->gils, UINT64_MAX);
+    gils_turn(&c->trace->gils, UINT64_MAX);
     offcpu_counters(c);
     bpfside_off_stats(c->trace->bpf, &st);
     log_debug("off-CPU: %llu switches, %llu spans, %llu summed, %llu stacks in %llu ns, %llu over budget, "

@@ -240,6 +240,7 @@ static void trace_free(struct trace *t)
     }
     runtime_release(&t->runtime);
     who_release(&t->who);
+    gils_release(&t->gils);
     for (size_t i = 0; i < o->fds.n; i++)
         close(o->fds.a[i]);
     vec_release(&o->fds);
@@ -259,6 +260,7 @@ static struct trace *trace_new(struct record_ctx *ctx, struct err *e)
     t->own->epoll_fd = t->own->timer_fd = -1;
     t->ctx = ctx;
     t->who.store = ctx->store;
+    gils_init(&t->gils, ctx->store);
     raise_file_limit();
     if (open_parts(t, e) == 0)
         return t;

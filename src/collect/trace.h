@@ -7,6 +7,7 @@
 #ifndef WPROF_COLLECT_TRACE_H
 #define WPROF_COLLECT_TRACE_H
 
+#include "collect/gil.h"
 #include "collect/runtime.h"
 #include "collect/stack.h"
 #include "collect/who.h"
@@ -21,6 +22,7 @@ struct trace {
     struct who who;
     struct runtime runtime;
     struct stack_taker taker;
+    struct gils gils;
     struct trace_private *own;
 };
 

@@ -38,6 +38,16 @@ need_python() {
     skip "needs a python3 with ${m}"
 }
 
+# find_python 3.N: the command that runs it, in PYTHON; skips where there is none.
+find_python() {
+    local dir=${PYENV_ROOT:-$HOME/.pyenv}/versions fetched=${WPROF_PYTHONS:-$BUILD/pythons}/$1/root/usr p
+    for p in "$dir/$1".*/bin/python3 "/usr/bin/python$1"; do
+        [ -x "$p" ] && { PYTHON=("$p"); return; }
+    done
+    [ -x "$fetched/bin/py" ] && { PYTHON=(env "PYTHONHOME=$fetched" "$fetched/bin/py"); return; }
+    skip "needs CPython $1 (pyenv, or tests/tools/fetch-pythons.sh)"
+}
+
 # folded DIR: the session's on-CPU folded text.
 folded() {
     "$WPROF" export --format folded "$1"

@@ -15,16 +15,6 @@ teardown() {
     grep -lsF "$BURN" /tmp/perf-*.map | xargs -r rm -f
 }
 
-# find_python 3.N: the command that runs it, in PYTHON; skips where there is none.
-find_python() {
-    local dir=${PYENV_ROOT:-$HOME/.pyenv}/versions fetched=${WPROF_PYTHONS:-$BUILD/pythons}/$1/root/usr p
-    for p in "$dir/$1".*/bin/python3 "/usr/bin/python$1"; do
-        [ -x "$p" ] && { PYTHON=("$p"); return; }
-    done
-    [ -x "$fetched/bin/py" ] && { PYTHON=(env "PYTHONHOME=$fetched" "$fetched/bin/py"); return; }
-    skip "needs CPython $1 (pyenv, or tests/tools/fetch-pythons.sh)"
-}
-
 # order FOLDED: "RIGHT WRONG" samples among those where spin() runs: the Python frames in the one order that burn.py has, C
 # frames where it calls through sorted, reduce, re.sub and sum, and no eval loop beside the frames that replace it.
 order() {

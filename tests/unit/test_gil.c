@@ -55,6 +55,7 @@ static void part(struct fixture *f, uint32_t who, uint64_t ts, uint64_t dur, int
                          .task = f->task[who],
                          .stack = 7,
                          .gil = {.switches = switches, .locked = holder >= 0},
+                         .woken = ts + dur - US,
                          .wait = w};
 
     if (holder >= 0)
@@ -151,7 +152,7 @@ static void a_holder_that_sleeps_is_where_it_sleeps(void **state)
     part(f, 0, 100 * MS, 5 * MS, 1, 4, nobody);
     gils_other(&f->g, &f->who[1], &sleep);
     part(f, 0, 105 * MS, 895 * MS, 1, 4, woken);
-    part(f, 2, 900 * MS, 400 * MS, 1, 4, woken); /* most of that after it */
+    part(f, 2, 900 * MS, 400 * MS, 1, 4, woken); /* 99 of them while it sleeps */
     gils_turn(&f->g, UINT64_MAX);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(wait_of(f, event(f, 2, i))->waker_stack,
