@@ -189,6 +189,13 @@ bench: deps
 pythons:
 	@tests/tools/fetch-pythons.sh '$(abspath $(O))/pythons'
 
+# Debian's kernel under qemu, without acceleration: as root and, with its perf_event_paranoid of 3, as an ordinary user.
+kernels: all
+	@mkdir -p $(O)/kernels
+	@cd $(O)/kernels && { ls linux-image-*.deb >/dev/null 2>&1 || \
+		apt-get download $$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: //p' | head -1); }
+	@WPROF_TEST_KERNELS='$(abspath $(O))/kernels' $(RUN_ENV) ONLY=cli/kernels tests/run cli
+
 # libFuzzer on every target, or on TARGET=json, SECONDS_EACH seconds each; findings and new corpus under the build folder.
 SECONDS_EACH ?= 60
 fuzz:
@@ -231,7 +238,7 @@ clean:
 	rm -rf $(O) $(O)-san $(O)-fuzz
 
 -include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD)) $(UNIT:%=%.d)
-.PHONY: all help man unit lint cli browser unit-programs replay-programs check bench pythons fuzz fuzz-run deps deps-check demo \
+.PHONY: all help man unit lint cli browser unit-programs replay-programs check bench pythons kernels fuzz fuzz-run deps deps-check demo \
         install clean force
 .SECONDARY:
 .DELETE_ON_ERROR:

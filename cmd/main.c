@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 
+#include "base/io.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -143,6 +144,7 @@ int main(int argc, char **argv)
         log_error("%s", e.msg);
         return EXIT_USAGE;
     }
+    io_guard_maps();
     if (g.verbose || g.quiet)
         log_set_level(g.verbose ? LOG_DEBUG : LOG_ERROR);
     if (g.version)

@@ -32,6 +32,11 @@ int io_map_fd(int fd, struct io_map *m, struct err *e);
 int io_map_file(const char *path, struct io_map *m, struct err *e);
 void io_unmap(struct io_map *m);
 
+/* From now on, what is missing of a mapped file that somebody cuts off in place reads as zeros, where SIGBUS
+ * would end us: parsers refuse those as they do any damage. For the process, once; a command that we start
+ * begins without it. */
+void io_guard_maps(void);
+
 int io_mkdirs(const char *path, mode_t mode, struct err *e); /* mkdir -p; existing directories are fine */
 
 /* The SHA-256 of a file, as 64 hex digits and a NUL. *size may be NULL. */

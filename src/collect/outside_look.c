@@ -231,6 +231,16 @@ static uint32_t walk_blocked(struct outside *o, struct outside_thread *t, struct
     return outside_record_end(o, p, flags);
 }
 
+/* Is the place a known mapping's? Nobody tells tier C of new ones, and what a young process has loaded since
+ * its mappings were read is where it waits first. */
+static void know_place(struct outside *o, struct process *p, uint64_t pc)
+{
+    if (process_lookup(p, pc))
+        return;
+    p->stale = 1;
+    track_rescan(o->track, p);
+}
+
 int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struct outside_spot *spot)
 {
     struct proctask_call call, again;
@@ -247,12 +257,20 @@ int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struc
         o->stats.refused += rc < 0;
         return -1;
     }
+    if (!call.pc) /* in execve(2), before the new program's registers are set */
+        return -1;
     p = outside_walked(o, t, ts, &id);
+    know_place(o, p, call.pc);
     mem = outside_memory(o, p);
     python = outside_python(o, t, p, &mem);
     now.stack = walk_blocked(o, t, p, &call, python, STACK_COPY, ts, &now.flags);
-    if (!(now.flags & EVENT_ROOT))
+    if (!(now.flags & EVENT_ROOT)) {
+        if (ts - p->rescan_ns >= AGAIN_NS) { /* a caller may be in what was loaded since */
+            p->stale = 1;
+            track_rescan(o->track, p);
+        }
         now.stack = walk_blocked(o, t, p, &call, python, STACK_COPY_MAX, ts, &now.flags);
+    }
     if (proctask_call(t->call_fd, &again) != 1 || !same_place(&call, &again)) {
         o->stats.torn++;
         return -1;

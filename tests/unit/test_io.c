@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,27 @@ static void maps_files(void **state)
     assert_int_equal(io_map_file("pipe", &m, &e), -1); /* and does not wait for a writer */
 }
 
+static void a_map_that_is_cut_off(void **state)
+{
+    struct err e = {0};
+    struct io_map m;
+    char *bytes = malloc(3 * 4096);
+
+    signal(SIGBUS, SIG_DFL); /* cmocka has a handler of its own, which is left alone */
+    io_guard_maps();
+    memset(bytes, 'x', 3 * 4096);
+    io_replace_file(AT_FDCWD, "f", bytes, 3 * 4096, &e);
+    assert_int_equal(io_map_file("f", &m, &e), 0);
+    assert_int_equal(m.p[2 * 4096], 'x');
+    assert_int_equal(truncate("f", 100), 0);
+    assert_int_equal(m.p[99], 'x');
+    assert_int_equal(m.p[100], 0);
+    assert_int_equal(m.p[4096], 0);
+    assert_int_equal(m.p[3 * 4096 - 1], 0);
+    io_unmap(&m);
+    free(bytes);
+}
+
 static void directories(void **state)
 {
     struct err e = {0};
@@ -148,6 +170,7 @@ int main(void)
         TEST(links_are_not_followed),
         TEST(proc_files_read_whole),
         TEST(maps_files),
+        TEST(a_map_that_is_cut_off),
         TEST(directories),
         TEST(sums),
         TEST(cache_folder),
