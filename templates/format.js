@@ -22,6 +22,40 @@ function formatCount(n) {
     return Math.round(n).toLocaleString("en-US");
 }
 
+function formatBytes(n) {
+    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let i = 0;
+    while (n >= 1024 && i + 1 < units.length) {
+        n /= 1024;
+        i++;
+    }
+    return formatNumber(n) + " " + units[i];
+}
+
+/* Three digits, at most two behind the point. */
+function formatNumber(n) {
+    return n >= 100 || Number.isInteger(n) ? formatCount(n) : n.toFixed(n >= 10 ? 1 : 2);
+}
+
+/* A metric's value. unit: 0 none; else 1 + 2 * (ns, bytes, count, ratio in millionths, Hz), + 1 per second. */
+function formatMetric(value, unit) {
+    const kind = (unit - 1) >> 1, rate = unit && (unit - 1) & 1, per = rate ? "/s" : "";
+    if (!unit)
+        return formatCompact(value);
+    switch (kind) {
+    case 0: /* time in each second */
+        return rate ? formatNumber(value / 1e7) + " %" : formatDuration(value);
+    case 1:
+        return formatBytes(value) + per;
+    case 3:
+        return formatNumber(value / 1e6);
+    case 4:
+        return value >= 1e9 ? (value / 1e9).toFixed(2) + " GHz" : formatNumber(value / 1e6) + " MHz";
+    default:
+        return (value < 1e4 ? formatNumber(value) : formatCompact(value)) + per;
+    }
+}
+
 function formatValue(value, unit) {
     return unit === "ns" ? formatDuration(value) : formatCount(value) + " " + (value === 1 ? unit.replace(/s$/, "") : unit);
 }

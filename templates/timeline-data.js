@@ -94,7 +94,7 @@ function decodeLanes(r, strings, room) {
     for (let n = r.varint(); n > 0; n--) {
         const lane = {};
         for (const key of ["kind", "process", "task", "name", "depth", "from", "to", "shortCount", "shortWait", "shortQueued",
-                           "n", "nticks"])
+                           "n", "nticks", "unit"])
             lane[key] = r.varint();
         lane.to += lane.from;
         lane.name = strings[lane.name];

@@ -78,7 +78,10 @@ class TimelinePainter {
     }
     paintRow(c, row) {
         const y = this.top(row);
-        if (!row.lane) {
+        if (row.metrics) {
+            c.fillStyle = this.ground;
+            c.fillRect(LABELS, y, this.width - LABELS, row.h);
+        } else if (!row.lane) {
             c.fillStyle = this.panel;
             c.fillRect(LABELS, y, this.width - LABELS, row.h);
         } else if (row.lane.kind === LANE_METRIC) {
@@ -189,13 +192,18 @@ class TimelinePainter {
         c.globalAlpha = 1;
     }
     paintMetric(c, lane, y, h) {
-        const {ts, value} = lane.points, most = this.pane.mostOf(lane), room = h - 8;
-        const at = i => y + h - 2 - value[i] / (most || 1) * room;
+        const {ts, value} = lane.points, most = this.pane.topOf(lane), room = h - 10;
+        const at = i => y + h - 3 - value[i] / (most || 1) * room;
+        c.fillStyle = this.line;
+        c.globalAlpha = 0.7;
+        for (const share of [0.5, 1])
+            c.fillRect(LABELS, Math.round(y + h - 3 - share * room), this.width - LABELS, 1);
+        c.globalAlpha = 1;
         const begin = Math.max(firstAtOrAfter(ts, this.view.from) - 1, 0);
         if (!ts.length)
             return;
         c.beginPath();
-        c.moveTo(this.x(ts[begin]), y + h - 2);
+        c.moveTo(this.x(ts[begin]), y + h - 3);
         let last = begin;
         for (let i = begin; i < ts.length; i++) { /* a value holds until the next */
             if (i > begin)
@@ -205,8 +213,9 @@ class TimelinePainter {
             if (ts[i] > this.view.to)
                 break;
         }
-        c.lineTo(this.x(last + 1 < ts.length ? this.view.to : Math.max(ts[last], this.model.end)), at(last));
-        c.lineTo(this.x(last + 1 < ts.length ? this.view.to : Math.max(ts[last], this.model.end)), y + h - 2);
+        const end = this.x(last + 1 < ts.length ? this.view.to : Math.max(ts[last], lane.to));
+        c.lineTo(end, at(last));
+        c.lineTo(end, y + h - 3);
         c.closePath();
         c.fillStyle = this["accent-soft"];
         c.fill();
@@ -290,10 +299,12 @@ class TimelinePainter {
         }
         c.fillStyle = this.line;
         c.fillRect(0, y + row.h - 1, LABELS - 1, 1);
-        if (!row.lane)
+        if (row.metrics)
+            this.paintMetricsName(c, row, y);
+        else if (!row.lane)
             this.paintProcessName(c, row, y);
         else if (row.lane.kind === LANE_METRIC)
-            this.paintNamePair(c, this.model.laneName(row.lane), formatCompact(this.pane.mostOf(row.lane)), y, row);
+            this.paintMetricName(c, row, y);
         else
             this.paintNamePair(c, this.model.laneName(row.lane), this.pane.busyShare(row.lane), y, row);
     }
@@ -305,6 +316,27 @@ class TimelinePainter {
         c.font = "600 " + this.font;
         c.fillText(fitText(c, row.process ? `${name} ${pid}` : name, LABELS - 30), 22, y + row.h / 2);
         c.font = this.font;
+    }
+    paintMetricsName(c, row, y) {
+        c.fillStyle = this.muted;
+        c.fillText(this.pane.metrics.open.has(row.process) ? "\u25be" : "\u25b8", 22, y + row.h / 2);
+        c.fillText(row.metrics === 1 ? "1 metric" : `${row.metrics} metrics`, 36, y + row.h / 2);
+    }
+    /* With the axis: the ends of what is drawn. */
+    paintMetricName(c, row, y) {
+        const {lane, h} = row, room = h - 10, top = formatMetric(this.pane.topOf(lane), lane.unit);
+        c.fillStyle = this.muted;
+        c.textAlign = "right";
+        c.font = this.font.replace("11px", "10px");
+        c.fillText(top, LABELS - 8, y + h - 3 - room + 5);
+        c.fillText("0", LABELS - 8, y + h - 8);
+        c.textAlign = "left";
+        c.font = this.font;
+        c.fillStyle = this.line;
+        c.fillRect(LABELS - 5, Math.round(y + h - 3 - room), 4, 1);
+        c.fillRect(LABELS - 5, y + h - 3, 4, 1);
+        c.fillStyle = this.text;
+        c.fillText(fitText(c, this.model.laneName(lane), LABELS - 36 - c.measureText(top).width), 22, y + h / 2);
     }
     paintNamePair(c, name, value, y, {h, alone}) {
         const room = value ? c.measureText(value).width + 8 : 0, x = alone ? 8 : 22;

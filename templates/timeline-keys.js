@@ -11,6 +11,7 @@ function timelineKeys(timeline) {
         key(["s", "-"], "zoom out", () => timeline.zoomBy(1 / 0.6)),
         key(["a"], "earlier", () => timeline.panBy(-0.15)),
         key(["d"], "later", () => timeline.panBy(0.15)),
+        key(["m"], "metrics", () => timeline.toggleMetrics()),
         key(["0"], "the whole run", () => timeline.fit()),
         key(["ArrowLeft"], "the span before", () => timeline.step(-1)),
         key(["ArrowRight"], "the next span", () => timeline.step(1)),

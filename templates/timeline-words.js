@@ -80,12 +80,16 @@ class TimelineWords {
             return this.describeTick(hit);
         if (hit.point !== undefined) {
             const {ts, value} = hit.lane.points;
-            return {title: model.laneName(hit.lane), lines: [formatCount(value[hit.point])],
-                    small: "at " + formatMoment(ts[hit.point], 1e6)};
+            return {title: model.laneName(hit.lane), lines: [formatMetric(value[hit.point], hit.lane.unit)],
+                    small: this.pointWhen(hit.lane, hit.point)};
         }
         if (hit.span !== undefined)
             return this.describeSpan(hit);
         return this.describeLane(hit);
+    }
+    pointWhen({points: {ts}, to}, i) {
+        const end = i + 1 < ts.length ? ts[i + 1] : to, step = 1e6;
+        return end > ts[i] ? `from ${formatMoment(ts[i], step, end)} to ${formatMoment(end, step)}` : "at " + formatMoment(ts[i], step);
     }
     describeTick({lane, tick}) {
         const {model} = this, {ts, value, stack} = lane.ticks, n = value[tick];

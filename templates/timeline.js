@@ -21,6 +21,8 @@ class TimelinePane {
         this.side = new TimelineSide(this, root.querySelector(".timeline-side"), find);
         this.view = {from: 0, to: model.end};
         this.folded = new Set();
+        this.metrics = {shown: true, open: new Set()};
+        this.chooseMetrics();
         this.selected = this.hover = null;
         this.most = new Map();
         this.canSelect = profile.profile.slices[0]?.n > 0;
@@ -52,6 +54,8 @@ class TimelinePane {
             parts.push(`${formatCount(info.merged_ticks)} samples are counted with their neighbours`);
         if (info.left_lanes)
             parts.push(`${formatCount(info.left_lanes)} threads with the least to show are left out`);
+        if (info.left_metrics)
+            parts.push(`${formatCount(info.left_metrics)} lanes of metrics are left out`);
         if (info.left_stacks)
             parts.push(`${formatCount(info.left_stacks)} stacks are left out`);
         const note = this.root.querySelector(".timeline-note");
@@ -66,7 +70,7 @@ class TimelinePane {
         } catch (error) {
             this.filter.classList.add("bad");
         }
-        this.layout = layoutTimeline(this.model, filter, this.folded);
+        this.layout = layoutTimeline(this.model, filter, this.folded, this.metrics);
         this.resize();
     }
     resize() {
@@ -88,9 +92,28 @@ class TimelinePane {
                 this.painter.paint(this);
         });
     }
-    mostOf(lane) {
+    /* Of few processes they are open from the start, of many they stay out of the way. */
+    chooseMetrics() {
+        const {lanes} = this.model, counts = new Map(), button = this.root.querySelector("#timeline-metrics");
+        for (const lane of lanes)
+            if (lane.kind === LANE_METRIC)
+                counts.set(lane.process, (counts.get(lane.process) ?? 0) + 1);
+        this.metrics.shown = counts.size <= 20;
+        for (const [process, n] of counts)
+            if (n <= 4 || (counts.size <= 3 && process))
+                this.metrics.open.add(process);
+        button.hidden = !counts.size;
+        button.setAttribute("aria-pressed", this.metrics.shown);
+    }
+    toggleMetrics() {
+        this.metrics.shown = !this.metrics.shown;
+        this.root.querySelector("#timeline-metrics").setAttribute("aria-pressed", this.metrics.shown);
+        this.relayout();
+    }
+    /* Where the axis ends. */
+    topOf(lane) {
         if (!this.most.has(lane))
-            this.most.set(lane, lane.points.value.reduce((a, b) => Math.max(a, b), 0));
+            this.most.set(lane, niceTop(lane.points.value.reduce((a, b) => Math.max(a, b), 0), lane.unit));
         return this.most.get(lane);
     }
     /* How much of a thread's life it was running, as far as that was recorded. */
@@ -324,7 +347,7 @@ class TimelinePane {
         const {switches} = this.model.info;
         if (lane.kind === LANE_METRIC) {
             const point = firstAtOrAfter(lane.points.ts, t) - 1;
-            return point >= 0 ? {point} : {};
+            return point >= 0 && t <= lane.to ? {point} : {};
         }
         if (lane.kind === LANE_THREAD && (!switches || (y >= 16 && y < 22))) {
             const tick = this.nearestTick(lane, t, x);
@@ -364,6 +387,12 @@ class TimelinePane {
         this.tip.place(event.clientX, event.clientY);
     }
     click(hit) {
+        if (hit?.row.metrics) {
+            if (!this.metrics.open.delete(hit.row.process))
+                this.metrics.open.add(hit.row.process);
+            this.relayout();
+            return;
+        }
         if (hit && !hit.lane) {
             if (!this.folded.delete(hit.row.process))
                 this.folded.add(hit.row.process);
@@ -410,6 +439,7 @@ class TimelinePane {
         for (const button of this.root.querySelectorAll("[data-zoom]"))
             button.addEventListener("click", () => button.dataset.zoom === "fit" ? this.fit()
                                                                                 : this.zoomBy(button.dataset.zoom === "in" ? 0.5 : 2));
+        this.root.querySelector("#timeline-metrics").addEventListener("click", () => this.toggleMetrics());
         this.root.querySelector("#timeline-unselect").addEventListener("click", () => this.profile.set({range: null}));
     }
     /* Dragging moves the view; with shift it selects time. A press that does not move is a click. */

@@ -85,7 +85,7 @@ static void look_around(struct timeline_job *j)
 
 /* ---- which lanes there are ---- */
 
-static struct lane_plan *plan_lane(struct timeline_job *j, uint32_t task, enum timeline_lane_kind kind)
+struct lane_plan *timeline_plan_lane(struct timeline_job *j, uint32_t task, enum timeline_lane_kind kind)
 {
     struct lane_plan *plan = vec_push(&j->plans);
 
@@ -96,43 +96,46 @@ static struct lane_plan *plan_lane(struct timeline_job *j, uint32_t task, enum t
     return plan;
 }
 
-static void plan_metric(struct timeline_job *j, uint32_t task, size_t since, uint32_t metric)
-{
-    for (size_t i = since; i < j->plans.n; i++)
-        if (j->plans.a[i].lane.kind == TIMELINE_METRIC && j->plans.a[i].metric == metric)
-            return;
-    plan_lane(j, task, TIMELINE_METRIC)->metric = metric;
-}
-
 static void plan_task(struct timeline_job *j, uint32_t task)
 {
-    size_t since = j->plans.n, acts = 0, marks = 0;
+    size_t acts = 0, marks = 0, metrics = 0;
 
     for (size_t i = j->first[task]; i < j->first[task + 1]; i++) {
         const struct event *ev = job_event(j, j->events[i]);
 
-        if (ev->kind == EVENT_METRIC)
-            plan_metric(j, task, since, ev->metric);
+        metrics += ev->kind == EVENT_METRIC;
         marks += ev->kind == EVENT_MARKER;
         acts += ev->kind == EVENT_SAMPLE || ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ ||
                 ev->kind == EVENT_GIL;
     }
+    if (metrics)
+        timeline_metrics_plan(j, task);
     if (marks)
-        plan_lane(j, task, TIMELINE_MARKS);
+        timeline_plan_lane(j, task, TIMELINE_MARKS);
     if (task && acts)
-        plan_lane(j, task, TIMELINE_THREAD)->weight = acts;
+        timeline_plan_lane(j, task, TIMELINE_THREAD)->weight = acts;
 }
 
-static int by_weight(const void *pa, const void *pb)
+/* Lanes of the kind `cut` behind all others, the lightest last. */
+static int compare_weight(const struct lane_plan *a, const struct lane_plan *b, enum timeline_lane_kind cut)
 {
-    const struct lane_plan *a = pa, *b = pb;
-    int thread_a = a->lane.kind == TIMELINE_THREAD, thread_b = b->lane.kind == TIMELINE_THREAD;
+    int cut_a = a->lane.kind == cut, cut_b = b->lane.kind == cut;
 
-    if (thread_a != thread_b)
-        return thread_a - thread_b;
+    if (cut_a != cut_b)
+        return cut_a - cut_b;
     if (a->weight != b->weight)
         return a->weight > b->weight ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int threads_by_weight(const void *a, const void *b)
+{
+    return compare_weight(a, b, TIMELINE_THREAD);
+}
+
+static int metrics_by_weight(const void *a, const void *b)
+{
+    return compare_weight(a, b, TIMELINE_METRIC);
 }
 
 static int by_order(const void *pa, const void *pb)
@@ -142,20 +145,21 @@ static int by_order(const void *pa, const void *pb)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* The threads with the most to show. */
-static void choose(struct timeline_job *j)
+/* Those of a kind with the most to show; gives how many are left out. */
+static size_t choose(struct timeline_job *j, enum timeline_lane_kind kind)
 {
-    size_t threads = 0, left;
+    size_t n = 0, left;
 
     for (size_t i = 0; i < j->plans.n; i++)
-        threads += j->plans.a[i].lane.kind == TIMELINE_THREAD;
-    if (!j->o->max_lanes || threads <= j->o->max_lanes)
-        return;
-    qsort(j->plans.a, j->plans.n, sizeof(*j->plans.a), by_weight);
-    left = threads - j->o->max_lanes;
+        n += j->plans.a[i].lane.kind == kind;
+    if (!j->o->max_lanes || n <= j->o->max_lanes)
+        return 0;
+    qsort(j->plans.a, j->plans.n, sizeof(*j->plans.a),
+          kind == TIMELINE_THREAD ? threads_by_weight : metrics_by_weight);
+    left = n - j->o->max_lanes;
     j->plans.n -= left;
-    j->t->left_lanes = left;
     qsort(j->plans.a, j->plans.n, sizeof(*j->plans.a), by_order);
+    return left;
 }
 
 static const uint8_t kind_order[] = {[TIMELINE_MARKS] = 0, [TIMELINE_THREAD] = 1, [TIMELINE_METRIC] = 2};
@@ -232,12 +236,15 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
     sort_events(&j);
     for (uint32_t id = 0; id <= ntasks; id++)
         plan_task(&j, id);
-    choose(&j);
+    t->left_lanes = choose(&j, TIMELINE_THREAD);
+    t->left_metrics = choose(&j, TIMELINE_METRIC);
     place(&j);
     fill(&j);
     timeline_stacks_release(&j.stacks);
     free(j.events);
     free(j.first);
+    free(j.metric_ids);
+    vec_release(&j.metric_events);
     timeline_tasks_release(&j);
     vec_release(&j.plans);
     vec_release(&j.raws);

@@ -37,12 +37,14 @@ uint32_t timeline_stacks_take(struct timeline_stacks *x, uint32_t stack);
 /* A lane to be, with the events that are its own. */
 struct lane_plan {
     struct timeline_lane lane;
-    uint32_t task;          /* id of its first image; 0: the machine's */
-    uint32_t order;         /* place among its kind: order of appearance */
-    const uint32_t *events; /* of the task, by time */
-    size_t nevents, weight; /* how many there are, how many count */
-    uint32_t metric;        /* string id of the store */
-    size_t raw, nraw;       /* of the job's raw spans */
+    uint32_t task;            /* id of its first image; 0: the machine's */
+    uint32_t order;           /* place among its kind: order of appearance */
+    const uint32_t *events;   /* of the task, by time */
+    size_t nevents, weight;   /* how many there are, how many count */
+    uint32_t metric;          /* string id of the store */
+    uint16_t cpu;             /* of a metric that each CPU has */
+    size_t metrics, nmetrics; /* of the job's metric_events */
+    size_t raw, nraw;         /* of the job's raw spans */
 };
 
 struct timeline_job {
@@ -60,6 +62,10 @@ struct timeline_job {
     uint32_t *process_of; /* leader's thread -> index into t->processes */
     VEC(struct lane_plan) plans;
     raw_spans raws;
+    VEC(uint32_t) metric_events; /* indices, lane by lane and by time */
+    uint64_t task_end;           /* when the last metric of task_end_of was measured */
+    uint32_t task_end_of;
+    uint8_t *metric_ids; /* string id of the store -> enum metric_id */
     struct timeline_stacks stacks;
 };
 
@@ -83,6 +89,13 @@ uint32_t job_task(struct timeline_job *j, uint32_t task);         /* index + 1; 
 /* Appends the plan's raw spans: what a thread did, or the marks of a process; fills in the lane's figures. */
 void timeline_thread(struct timeline_job *j, struct lane_plan *plan);
 void timeline_marks(struct timeline_job *j, struct lane_plan *plan);
+
+/* Plans the lanes of the metrics among a task's events, each with its own events. */
+void timeline_metrics_plan(struct timeline_job *j, uint32_t task);
+/* Appends the plan's points; those of one bin (ns, 0: none) become one, the highest. */
+void timeline_metric(struct timeline_job *j, struct lane_plan *plan, uint64_t bin);
+/* Appends a plan with the task's events. */
+struct lane_plan *timeline_plan_lane(struct timeline_job *j, uint32_t task, enum timeline_lane_kind kind);
 
 /* From raw spans and events to the timeline's spans, ticks and points, in the order of the plans; thinned out
  * as the options say. */

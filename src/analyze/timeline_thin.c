@@ -216,13 +216,6 @@ static void put_ticks(struct timeline_job *j, struct lane_plan *plan, uint64_t b
 
 /* ---- points ---- */
 
-static int is_point(const struct timeline_job *j, const struct lane_plan *plan, uint32_t index)
-{
-    const struct event *ev = job_event(j, index);
-
-    return ev->kind == EVENT_METRIC && ev->metric == plan->metric;
-}
-
 static uint64_t point_bin(const struct timeline_job *j)
 {
     size_t n = 0;
@@ -234,32 +227,6 @@ static uint64_t point_bin(const struct timeline_job *j)
     return j->t->end / (j->o->max_points / (j->plans.n ? j->plans.n : 1) + 1) + 1;
 }
 
-/* Of several in one bin the highest stays. */
-static void put_points(struct timeline_job *j, struct lane_plan *plan, uint64_t bin)
-{
-    uint64_t last = UINT64_MAX;
-
-    plan->lane.first = (uint32_t)j->t->points.n;
-    for (size_t i = 0; i < plan->nevents; i++) {
-        const struct event *ev = job_event(j, plan->events[i]);
-        uint64_t ts = job_time(j, ev->ts);
-
-        if (!is_point(j, plan, plan->events[i]))
-            continue;
-        if (bin && ts / bin == last) {
-            struct timeline_point *before = &j->t->points.a[j->t->points.n - 1];
-
-            before->value = ev->value > before->value ? ev->value : before->value;
-            continue;
-        }
-        last = bin ? ts / bin : UINT64_MAX;
-        *vec_push(&j->t->points) = (struct timeline_point){ts, ev->value};
-    }
-    plan->lane.n = (uint32_t)j->t->points.n - plan->lane.first;
-    plan->lane.name = take_string(j, plan->metric);
-    plan->lane.to = j->t->end;
-}
-
 void timeline_thin(struct timeline_job *j)
 {
     uint64_t ticks = tick_bin(j), points = point_bin(j);
@@ -269,7 +236,7 @@ void timeline_thin(struct timeline_job *j)
         struct lane_plan *plan = &j->plans.a[p];
 
         if (plan->lane.kind == TIMELINE_METRIC)
-            put_points(j, plan, points);
+            timeline_metric(j, plan, points);
         else
             put_spans(j, plan, j->t->resolution);
         if (plan->lane.kind == TIMELINE_THREAD)

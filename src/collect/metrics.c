@@ -20,6 +20,8 @@
 #define LOOK_NS 5000000ull   /* CPU time for processes, of each second */
 #define LAST_NS 500000000ull /* of the first look and the last */
 
+#define JUST_NS 50000000ull /* a look that was just now needs no other one */
+
 struct collector {
     struct metrics m;
     int timer_fd;
@@ -133,8 +135,10 @@ static int metrics_stop(struct collector *c, struct err *e)
 {
     struct metrics *m = &c->m;
 
-    m->last = 1;
-    look(m, LAST_NS);
+    if (!m->last || m->ctx->now() - m->ts > JUST_NS) {
+        m->last = 1;
+        look(m, LAST_NS);
+    }
     metrics_processes_end(m);
     metrics_groups_end(m);
     metrics_machine_end(m);
@@ -142,9 +146,10 @@ static int metrics_stop(struct collector *c, struct err *e)
     return 0;
 }
 
-/* The command is a zombie: its last figures are still there. */
+/* The command is a zombie: its last figures are still there. Mostly the recording ends with it. */
 static void metrics_ended(struct collector *c)
 {
+    c->m.last = 1;
     look(&c->m, LAST_NS);
 }
 

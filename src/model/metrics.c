@@ -64,8 +64,8 @@ char *metrics_spell(char *out, size_t n, const struct metric *m, double value, i
     switch (m->unit) {
     case METRIC_NS:
         if (per_second) {
-            spell_number(text, sizeof(text), value / 1e9);
-            snprintf(out, n, "%s s/s", text);
+            spell_number(text, sizeof(text), value / 1e7);
+            snprintf(out, n, "%s %%", text);
         } else {
             units_duration(out, n, (uint64_t)value);
         }
@@ -84,4 +84,20 @@ char *metrics_spell(char *out, size_t n, const struct metric *m, double value, i
         snprintf(out, n, "%s%s", text, per_second ? "/s" : "");
     }
     return out;
+}
+
+struct metric_scale metrics_scale(unsigned unit, int per_second)
+{
+    switch (unit) {
+    case METRIC_NS:
+        return per_second ? (struct metric_scale){1e-7, "%"} : (struct metric_scale){1e-9, "s"};
+    case METRIC_BYTES:
+        return (struct metric_scale){1, per_second ? "bytes/s" : "bytes"};
+    case METRIC_RATIO:
+        return (struct metric_scale){1.0 / METRIC_MILLION, ""};
+    case METRIC_HZ:
+        return (struct metric_scale){1e-6, "MHz"};
+    default:
+        return (struct metric_scale){1, per_second ? "/s" : ""};
+    }
 }

@@ -60,8 +60,15 @@ const char *metrics_unit_name(unsigned unit);
 /* What a counter's increase is as a rate: per second, in the counter's unit. 0 where dur is 0. */
 double metrics_rate(const struct event *ev);
 
-/* A value of a gauge, or with per_second a counter's rate, for people: "1.5 MiB/s", "0.75 CPUs", "2.6 GHz".
- */
+/* A value of a gauge, an amount, or with per_second a counter's rate, for people: "1.5 MiB/s", "75 %" (of a
+ * CPU; of the time), "2.60 GHz". */
 char *metrics_spell(char *out, size_t n, const struct metric *m, double value, int per_second);
+
+/* The numbers that graphs show: value * factor, in `label`: "%", "bytes/s", "MHz". */
+struct metric_scale {
+    double factor;
+    const char *label;
+};
+struct metric_scale metrics_scale(unsigned unit, int per_second);
 
 #endif

@@ -46,6 +46,13 @@ enum timeline_class timeline_class(unsigned state)
     return state < TIMELINE_WAITING ? TIMELINE_QUEUES : TIMELINE_WAITS;
 }
 
+struct metric_scale timeline_scale(const struct timeline_lane *lane)
+{
+    const struct metric *m = lane->metric ? metrics_get((enum metric_id)lane->metric) : NULL;
+
+    return m ? metrics_scale(m->unit, m->kind == METRIC_COUNTER) : (struct metric_scale){1, ""};
+}
+
 void timeline_place(const struct timeline *t, uint32_t stack, struct buf *out)
 {
     const struct profile *p = &t->stacks;

@@ -7,6 +7,7 @@
 #define WPROF_MODEL_TIMELINE_H
 
 #include "base/vec.h"
+#include "model/metrics.h"
 #include "model/profile.h"
 #include "model/waits.h"
 
@@ -50,6 +51,7 @@ struct timeline_tick {
     uint32_t n; /* samples it stands for */
 };
 
+/* A metric's value from here on; counters as their increase per second. */
 struct timeline_point {
     uint64_t ts, value;
 };
@@ -72,10 +74,11 @@ struct timeline_lane {
     uint8_t kind;
     uint32_t process;         /* index */
     uint32_t task;            /* index + 1; of threads */
+    uint8_t metric;           /* enum metric_id; 0: one without a unit */
     uint32_t name;            /* string: the thread's, the metric's; of marks 0 */
     uint32_t first, n;        /* of spans, or of points */
     uint32_t tick, nticks;    /* of ticks */
-    uint64_t from, to;        /* when the thread was there */
+    uint64_t from, to;        /* when the thread was there, the metric was measured */
     uint64_t short_n;         /* waits that were too short to be recorded apart ... */
     uint64_t short_wait_ns;   /* ... their sum ... */
     uint64_t short_queued_ns; /* ... and that of delays: both lie in what looks like running */
@@ -97,6 +100,7 @@ struct timeline {
     uint64_t merged_spans; /* spans that are parts of merged ones */
     uint64_t merged_ticks; /* ticks that are counted in others */
     uint64_t left_lanes;   /* threads without a lane, for there are too many */
+    uint64_t left_metrics; /* lanes of metrics that are left out, the same */
     uint64_t left_stacks;  /* spans and ticks whose stack was left out */
     uint64_t lost_spans;   /* lost while recording: they look like running */
 };
@@ -106,6 +110,9 @@ void timeline_release(struct timeline *t);
 /* "running", "preempted", "futex" ... */
 const char *timeline_state_name(unsigned state);
 enum timeline_class timeline_class(unsigned state);
+
+/* How a metric's lane is drawn; { 1, "" } of one without a unit. */
+struct metric_scale timeline_scale(const struct timeline_lane *lane);
 
 /* The innermost frame of a stack that is no kernel's, as profile_frame_label() puts it; else the innermost.
  * Nothing for 0. */

@@ -173,6 +173,14 @@ static void put_ticks(const struct timeline *t, const struct timeline_lane *lane
     }
 }
 
+/* 0: a number without a unit; else 1 + 2 * the unit, + 1 for each second. */
+static uint64_t unit_of(const struct timeline_lane *lane)
+{
+    const struct metric *m = lane->metric ? metrics_get((enum metric_id)lane->metric) : NULL;
+
+    return m ? 1 + 2u * m->unit + (m->kind == METRIC_COUNTER) : 0;
+}
+
 static void put_lane(const struct timeline *t, const struct timeline_lane *lane, struct buf *out)
 {
     const uint64_t head[] = {lane->kind,
@@ -186,7 +194,8 @@ static void put_lane(const struct timeline *t, const struct timeline_lane *lane,
                              lane->short_wait_ns,
                              lane->short_queued_ns,
                              lane->n,
-                             lane->nticks};
+                             lane->nticks,
+                             unit_of(lane)};
 
     for (size_t i = 0; i < ARRAY_SIZE(head); i++)
         buf_add_varint(out, head[i]);
@@ -229,6 +238,7 @@ void timeline_data_info(const struct timeline *t, struct json_writer *w)
     json_u64(w, "merged_spans", t->merged_spans);
     json_u64(w, "merged_ticks", t->merged_ticks);
     json_u64(w, "left_lanes", t->left_lanes);
+    json_u64(w, "left_metrics", t->left_metrics);
     json_u64(w, "left_stacks", t->left_stacks);
     json_u64(w, "lost_spans", t->lost_spans);
     json_end_object(w);

@@ -8,7 +8,8 @@
  *     processes  count, then {pid, name}; number 0 is the machine
  *     tasks      count, then {pid, tid, name, process, lane + 1}
  *     lanes      count, then {kind, process, task + 1, name, depth, from, to - from, short waits, their ns,
- * ns of short delays, spans or points, ticks}, then its spans or points, then its ticks span       state in
+ * ns of short delays, spans or points, ticks, unit of a metric: 0 none, 1 + 2 * enum metric_unit, + 1 per
+ * second}, then its spans or points, then its ticks span       state in
  * bits 0-4, 32 merged, 64 has a stack, 128 has a name, 256 has a waker, 512 open, 1024 ended by an interrupt,
  * 2048 first of the next row; start - end of the one before in its row, duration; merged: count and three
  * shares of 255; stack; name; waker: task + 1, stack point      time - the one before, value tick       the

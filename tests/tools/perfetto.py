@@ -112,6 +112,8 @@ class Trace:
             assert f"({one(thread, 1)})" in self.tracks[parent]["name"], "the parent is its process"
         else:
             kind, name = "counter" if 8 in d else "track", one(d, 2).decode()
+            unit = one(fields(one(d, 8)), 6, b"").decode() if 8 in d else ""
+            name += f" [{unit}]" if unit else ""
         self.tracks[uuid] = {"name": name, "kind": kind, "parent": parent}
 
     def notes(self, e):
@@ -129,7 +131,9 @@ class Trace:
         for flow in e.get(48, []):
             self.flows[flow].append(("in", track["name"]))
         if kind == 4:
-            self.counts[uuid].append((time, one(e, 30)))
+            whole, real = one(e, 30), one(e, 44)
+            assert (whole is None) != (real is None), "a count has one value"
+            self.counts[uuid].append((time, whole if real is None else struct.unpack("<d", struct.pack("<Q", real))[0]))
         elif kind == 2:
             self.events[uuid][self.open[uuid].pop()][1] = time
         else:

@@ -206,18 +206,23 @@ static void put_thread(struct writer *w, const struct timeline_lane *lane)
 static void put_metric(struct writer *w, const struct timeline_lane *lane)
 {
     const struct timeline_task *task = lane_task(w, lane);
-    char name[256];
+    struct metric_scale scale = timeline_scale(lane);
+    struct buf name = {0};
 
-    snprintf(name, sizeof(name), task ? "%.200s (%u)" : "%.200s", string(w, lane->name),
-             task ? task->tid : 0);
+    buf_addf(&name, "%.200s", string(w, lane->name));
+    if (task)
+        buf_addf(&name, " (%u)", task->tid);
+    if (*scale.label)
+        buf_addf(&name, " [%s]", scale.label);
     for (uint32_t i = lane->first; i < lane->first + lane->n; i++) {
-        begin(w, "C", name, lane_pid(w, lane), 0);
+        begin(w, "C", name.data, lane_pid(w, lane), 0);
         json_f64(&w->json, "ts", us(w->t->points.a[i].ts));
         json_object(&w->json, "args");
-        json_u64(&w->json, "value", w->t->points.a[i].value);
+        json_f64(&w->json, "value", (double)w->t->points.a[i].value * scale.factor);
         json_end_object(&w->json);
         json_end_object(&w->json);
     }
+    buf_release(&name);
 }
 
 static void put_lane(struct writer *w, const struct timeline_lane *lane)

@@ -9,6 +9,7 @@
 #include "exchange/export/perfetto_fields.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define SEQUENCE 1
 
@@ -235,16 +236,21 @@ static void put_thread(struct writer *w, uint32_t lane)
     end_track(w, track);
 }
 
+/* unit NULL: slices are on it, and no values. */
 static void put_row(struct writer *w, uint32_t lane, unsigned depth, const char *name, uint64_t parent,
-                    int counts)
+                    const char *unit)
 {
-    size_t track;
+    size_t track, at;
 
     begin_track(w, &track, lane_track(lane, depth));
     proto_u64(w->out, PF_DESCRIPTOR_PARENT, parent);
     proto_str(w->out, PF_DESCRIPTOR_NAME, name);
-    if (counts)
-        proto_end(w->out, proto_begin(w->out, PF_DESCRIPTOR_COUNTER));
+    if (unit) {
+        at = proto_begin(w->out, PF_DESCRIPTOR_COUNTER);
+        if (*unit)
+            proto_str(w->out, PF_COUNTER_UNIT_NAME, unit);
+        proto_end(w->out, at);
+    }
     end_track(w, track);
 }
 
@@ -256,7 +262,7 @@ static void put_metric(struct writer *w, uint32_t i)
     buf_addstr(&w->text, string(w, lane->name));
     if (lane->task)
         buf_addf(&w->text, " (%u)", w->t->tasks.a[lane->task - 1].tid);
-    put_row(w, i, 0, w->text.data, process_track(lane->process), 1);
+    put_row(w, i, 0, w->text.data, process_track(lane->process), timeline_scale(lane).label);
 }
 
 static void put_tracks(struct writer *w)
@@ -274,7 +280,7 @@ static void put_tracks(struct writer *w)
         for (unsigned d = lane->kind == TIMELINE_THREAD; lane->kind != TIMELINE_METRIC && d < lane->depth;
              d++)
             put_row(w, i, d, lane->kind == TIMELINE_MARKS ? "marks" : "GIL",
-                    lane->kind == TIMELINE_MARKS ? process_track(lane->process) : lane_track(i, 0), 0);
+                    lane->kind == TIMELINE_MARKS ? process_track(lane->process) : lane_track(i, 0), NULL);
     }
 }
 
@@ -380,10 +386,19 @@ static void put_wake(struct writer *w, const struct entry *x)
 
 static void put_count(struct writer *w, const struct entry *x)
 {
+    double factor = timeline_scale(&w->t->lanes.a[x->lane]).factor;
+    uint64_t value = w->t->points.a[x->item].value, bits;
     size_t at;
 
     begin_event(w, x, &at, PF_TYPE_COUNTER, lane_track(x->lane, 0));
-    proto_u64(w->out, PF_EVENT_COUNTER_VALUE, w->t->points.a[x->item].value);
+    if (factor == 1) {
+        proto_u64(w->out, PF_EVENT_COUNTER_VALUE, value);
+    } else {
+        double scaled = (double)value * factor;
+
+        memcpy(&bits, &scaled, sizeof(bits));
+        proto_fixed64(w->out, PF_EVENT_COUNTER_DOUBLE, bits);
+    }
     proto_end(w->out, at);
     end_packet(w);
 }

@@ -31,6 +31,7 @@ enum descriptor_field {
     PF_DESCRIPTOR_THREAD = 4,
     PF_DESCRIPTOR_PARENT = 5,
     PF_DESCRIPTOR_COUNTER = 8,
+    PF_COUNTER_UNIT_NAME = 6,
 };
 
 enum { PF_PROCESS_PID = 1, PF_PROCESS_NAME = 6 };
@@ -43,6 +44,7 @@ enum event_field {
     PF_EVENT_NAME_IID = 10,
     PF_EVENT_TRACK = 11,
     PF_EVENT_COUNTER_VALUE = 30,
+    PF_EVENT_COUNTER_DOUBLE = 44,
     PF_EVENT_FLOW = 47,
     PF_EVENT_FLOW_END = 48, /* terminating_flow_ids */
     PF_EVENT_CALLSTACK_IID = 56,
