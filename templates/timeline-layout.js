@@ -3,6 +3,8 @@
 
 const ROW = {process: 24, thread: 25, more: 8, mark: 17, metric: 46, metrics: 20, ticks: 20};
 
+const FEW_METRICS = 4; /* need no header */
+
 function laneHeight(lane, switches) {
     if (lane.kind === LANE_METRIC)
         return ROW.metric;
@@ -23,8 +25,8 @@ function laneFilter(model, text) {
 }
 
 /* Rows from the top: {y, h, process}, {y, h, process, metrics: how many} or {y, h, lane, index, alone}. A process
- * of one thread and nothing else needs no header: alone. Metrics lie below a header of their own, which opens
- * them; metrics.shown says whether they are in at all. A filter shows what it finds. */
+ * of one thread and nothing else needs no header: alone. Many metrics lie below a header of their own, which
+ * opens them; metrics.shown says whether they are in at all. A filter shows what it finds. */
 function layoutTimeline(model, filter, folded, metrics) {
     const rows = [], lanes = new Map(), counts = new Map();
     let y = 0, process = -1;
@@ -51,12 +53,12 @@ function layoutTimeline(model, filter, folded, metrics) {
         }
         if (folded.has(process))
             return;
-        if (lane.kind === LANE_METRIC && !filter) {
-            if (headed !== process)
-                add({process, metrics: counts.get(process)}, ROW.metrics);
+        const grouped = lane.kind === LANE_METRIC && !filter && counts.get(process) > FEW_METRICS;
+        if (grouped && headed !== process) {
+            add({process, metrics: counts.get(process)}, ROW.metrics);
             headed = process;
         }
-        if (lane.kind !== LANE_METRIC || filter || metrics.open.has(process))
+        if (!grouped || metrics.open.has(process))
             add({lane, index, process, alone: lanes.get(process) === 1}, laneHeight(lane, model.info.switches));
     });
     return {rows, height: y};

@@ -99,8 +99,8 @@ class TimelinePane {
             if (lane.kind === LANE_METRIC)
                 counts.set(lane.process, (counts.get(lane.process) ?? 0) + 1);
         this.metrics.shown = counts.size <= 20;
-        for (const [process, n] of counts)
-            if (n <= 4 || (counts.size <= 3 && process))
+        for (const process of counts.keys())
+            if (counts.size <= 3 && process)
                 this.metrics.open.add(process);
         button.hidden = !counts.size;
         button.setAttribute("aria-pressed", this.metrics.shown);
