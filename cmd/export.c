@@ -3,6 +3,7 @@
 #include "product.h"
 
 #include "analyze/fold.h"
+#include "analyze/held.h"
 #include "analyze/only.h"
 #include "analyze/open.h"
 #include "analyze/timeline.h"
@@ -15,7 +16,7 @@
 
 struct export_opts {
     const char *format, *metric, *output, *only;
-    int kernel, lines, inlines, pids;
+    int kernel, lines, inlines, pids, gil, idle;
 };
 
 static const struct opt options[] = {
@@ -24,6 +25,9 @@ static const struct opt options[] = {
     OPT_STRING('m', "metric", struct export_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_STRING(0, "only", struct export_opts, only, "WHAT",
                "only what happened during step:12-20, request:7, outside:step"),
+    OPT_FLAG('g', "gil", struct export_opts, gil, "only what threads did while they held Python's GIL"),
+    OPT_FLAG(0, "idle", struct export_opts, idle,
+             "threads off the CPU too: samples of all time, not of CPU time"),
     OPT_STRING('o', "output", struct export_opts, output, "FILE", "to FILE, not to stdout"),
     OPT_FLAG('k', "kernel", struct export_opts, kernel, "mark kernel functions with _[k]"),
     OPT_FLAG('l', "lines", struct export_opts, lines, "code lines of one function apart"),
@@ -42,7 +46,7 @@ static int write_product(const struct export_opts *o, const struct buf *b, struc
     return product_write(o->output, b, e);
 }
 
-static int export_profile(const struct exporter *x, const struct export_opts *o, const struct session *s,
+static int export_profile(const struct exporter *x, const struct export_opts *o, struct session *s,
                           const struct cut *only, struct buf *out, struct err *e)
 {
     struct fold_opts fold = {.metric = o->metric,
@@ -52,15 +56,17 @@ static int export_profile(const struct exporter *x, const struct export_opts *o,
                              .pids = o->pids};
     struct profile p = {0};
     struct export_input in = {.session = s, .profile = &p};
-    int rc = fold_profile(&p, s, &fold, e);
+    int rc = held_apply(&fold, s, o->gil, o->idle, e);
 
+    if (!rc)
+        rc = fold_profile(&p, s, &fold, e);
     if (!rc)
         rc = x->run(&in, out, e);
     profile_release(&p);
     return rc;
 }
 
-static int export_timeline(const struct exporter *x, const struct export_opts *o, const struct session *s,
+static int export_timeline(const struct exporter *x, const struct export_opts *o, struct session *s,
                            const struct cut *only, struct buf *out, struct err *e)
 {
     struct timeline_opts all = {
@@ -69,8 +75,12 @@ static int export_timeline(const struct exporter *x, const struct export_opts *o
     struct export_input in = {.session = s, .timeline = &t};
     int rc;
 
-    if (o->metric)
-        return err_set(e, "--metric is for profiles: %s writes a timeline, with everything on it", x->name);
+    if (o->metric || o->gil || o->idle)
+        return err_set(e, "--%s is for profiles: %s writes a timeline, with everything on it",
+                       o->metric ? "metric"
+                       : o->gil  ? "gil"
+                                 : "idle",
+                       x->name);
     if (!timeline_has(s))
         return err_set(e, "nothing in %s has a time, as in imported stacks: there is no timeline to write",
                        s->path);

@@ -3,6 +3,7 @@
 #include "product.h"
 
 #include "analyze/fold.h"
+#include "analyze/held.h"
 #include "analyze/only.h"
 #include "analyze/open.h"
 #include "analyze/timeline.h"
@@ -16,18 +17,21 @@
 
 struct render_opts {
     const char *format, *view, *output, *title, *only;
-    int kernel, lines, inlines, pids;
+    int kernel, lines, inlines, pids, gil, idle;
 };
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "format", struct render_opts, format, "FORMAT", "html", "html|svg", "what to make"),
-    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu", "cpu|offcpu|offwake|runq|timeline",
+    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu", "cpu|offcpu|offwake|runq|gil|timeline",
                "what to look at"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
                "to FILE, - is stdout (default: the session's name here)"),
     OPT_STRING(0, "only", struct render_opts, only, "WHAT",
                "only what happened during step:12-20, request:7, outside:step"),
     OPT_STRING('t', "title", struct render_opts, title, "TEXT", "instead of the command line"),
+    OPT_FLAG('g', "gil", struct render_opts, gil, "only what threads did while they held Python's GIL"),
+    OPT_FLAG(0, "idle", struct render_opts, idle,
+             "threads off the CPU too: samples of all time, not of CPU time"),
     OPT_FLAG('k', "kernel", struct render_opts, kernel, "mark kernel functions with _[k]"),
     OPT_FLAG('l', "lines", struct render_opts, lines, "code lines of one function apart"),
     OPT_FLAG('i', "inlines", struct render_opts, inlines, "inlined functions as frames of their own"),
@@ -39,8 +43,8 @@ static const struct opt options[] = {
 static const struct view {
     const char *name, *metric;
 } views[] = {
-    {"cpu", "oncpu"}, {"offcpu", "offcpu"},  {"offwake", "waker"},
-    {"runq", "runq"}, {"timeline", "oncpu"}, /* beside the timeline itself */
+    {"cpu", "oncpu"}, {"offcpu", "offcpu"}, {"offwake", "waker"},
+    {"runq", "runq"}, {"gil", "gil"},       {"timeline", "oncpu"}, /* beside the timeline itself */
 };
 
 /* What a page holds at most: about 2 MB of it. */
@@ -134,7 +138,10 @@ static int draw(const struct render_opts *o, struct session *s, struct err *e)
     if (check_timeline(view, r, s, e))
         return -1;
     quality_compute(&q, &s->store, &s->meta);
-    rc = only_apply(&only, s, o->only, e) || fold_profile(&p, s, &fold, e) ? -1 : 0;
+    rc = only_apply(&only, s, o->only, e) || held_apply(&fold, s, o->gil, o->idle, e) ||
+                 fold_profile(&p, s, &fold, e)
+             ? -1
+             : 0;
     if (!rc && r->wants_timeline && timeline_has(s)) {
         lanes.cut = o->only ? &only : NULL;
         lanes.lines = o->lines;

@@ -5,6 +5,8 @@
 
 #include "analyze/calls.h"
 #include "analyze/fold.h"
+#include "analyze/gil_top.h"
+#include "analyze/held.h"
 #include "analyze/only.h"
 #include "analyze/open.h"
 #include "analyze/tops.h"
@@ -19,7 +21,7 @@
 struct show_opts {
     const char *by, *metric, *sort, *callers, *callees, *units, *only;
     uint64_t top;
-    int tree, json, inlines, waits, steps;
+    int tree, json, inlines, waits, steps, gil, idle;
 };
 
 static const struct opt options[] = {
@@ -34,6 +36,9 @@ static const struct opt options[] = {
     OPT_STRING(0, "units", struct show_opts, units, "KIND", "the same of marks of another kind: request"),
     OPT_STRING(0, "only", struct show_opts, only, "WHAT",
                "only what happened during step:12-20, request:7, outside:step"),
+    OPT_FLAG('g', "gil", struct show_opts, gil, "only what threads did while they held Python's GIL"),
+    OPT_FLAG(0, "idle", struct show_opts, idle,
+             "threads off the CPU too: samples of all time, not of CPU time"),
     OPT_STRING(0, "callers", struct show_opts, callers, "FUNCTION", "who calls it, as a tree"),
     OPT_STRING(0, "callees", struct show_opts, callees, "FUNCTION", "what it calls, as a tree"),
     OPT_FLAG('i', "inlines", struct show_opts, inlines, "inlined functions as functions of their own"),
@@ -119,6 +124,18 @@ static void show_waits(struct show *x)
     show_table(x, &t, "Waits, by time");
 }
 
+/* Where only one thread ever had the GIL, and nobody waited, there is nothing to say. */
+static void show_gil(struct show *x, uint64_t top)
+{
+    struct table t;
+
+    gil_top(&t, &x->s, top);
+    if (table_rows(&t) < 2 && !t.left_out)
+        table_release(&t);
+    else
+        show_table(x, &t, "The GIL: who waited for it, who held it");
+}
+
 static int has_threads(const struct tasks *t)
 {
     for (size_t i = 0; i < t->list.n; i++)
@@ -138,6 +155,7 @@ static void show_overview(struct show *x)
         show_tasks(x, 0, few);
     if (has_threads(&x->s.store.tasks))
         show_tasks(x, 1, few);
+    show_gil(x, few);
 }
 
 static int show_calls(struct show *x, struct err *e)
@@ -284,6 +302,8 @@ static int show_json(struct show *x, struct err *e)
     json_table(&t, "processes", &w);
     tops_tasks(&t, &x->s, 1, x->o->top);
     json_table(&t, "threads", &w);
+    gil_top(&t, &x->s, x->o->top);
+    json_table(&t, "gil", &w);
     if (x->o->waits) {
         waits_top(&t, &x->s, x->o->top);
         json_table(&t, "waits", &w);
@@ -310,6 +330,8 @@ static int show(struct show *x, struct err *e)
     quality_compute(&x->q, &x->s.store, &x->s.meta);
     rc = only_apply(&cut, &x->s, o->only, e);
     cut_release(&cut);
+    if (!rc)
+        rc = held_apply(&fold, &x->s, o->gil, o->idle, e);
     if (rc || fold_profile(&x->p, &x->s, &fold, e))
         return -1;
     if (o->json) {

@@ -155,12 +155,19 @@ static int task_wanted(const struct builder *b, uint32_t id)
 
 static int wanted(const struct builder *b, const struct event *ev)
 {
-    return ev->kind == b->metric->kind && ev->ts >= b->from && ev->ts < b->to && task_wanted(b, ev->task);
+    if (ev->kind != b->metric->kind &&
+        !(b->o->idle_ns && (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ)))
+        return 0;
+    return ev->ts >= b->from && ev->ts < b->to && (!b->o->gil || ev->flags & EVENT_GIL_HELD) &&
+           task_wanted(b, ev->task);
 }
 
+/* With time off the CPU among the samples: ns, until as_samples(). */
 static uint64_t weight(const struct builder *b, const struct event *ev)
 {
-    return b->metric->kind == EVENT_SAMPLE ? ev->value : ev->dur;
+    if (ev->kind != EVENT_SAMPLE)
+        return ev->dur;
+    return b->o->idle_ns ? ev->value * b->o->idle_ns : ev->value;
 }
 
 /* An event and where it stands in the tree: at its root first, at its node in the end. */
@@ -343,6 +350,25 @@ static void order_samples(struct profile *p)
     }
 }
 
+/* From ns to samples. What a node has over a whole number of them goes on to the next one, so that the sum is
+ * right to one sample. */
+static void as_samples(struct builder *b)
+{
+    uint64_t period = b->o->idle_ns, ns = period / 2;
+
+    for (size_t i = 0; i < b->self.n; i++) {
+        ns += b->self.a[i];
+        b->self.a[i] = ns / period;
+        ns %= period;
+    }
+    ns = period / 2;
+    for (size_t i = 0; i < b->p->samples.n; i++) {
+        ns += b->p->samples.a[i].value;
+        b->p->samples.a[i].value = ns / period;
+        ns %= period;
+    }
+}
+
 /* Totals from below, then the links; both rely on a parent's index being lower than its child's. */
 static void finish(struct builder *b)
 {
@@ -363,7 +389,6 @@ static void finish(struct builder *b)
     }
     m->total[0] += m->self[0];
     m->sum = m->total[0];
-    order_samples(p);
 }
 
 /* ---- metrics ---- */
@@ -433,6 +458,9 @@ int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, co
         take_whole(&b);
     else
         take_stacks(&b);
+    order_samples(p);
+    if (o->idle_ns)
+        as_samples(&b);
     finish(&b);
     fold_frames_release(&b.frames);
     return 0;

@@ -8,14 +8,16 @@
 #include "model/session.h"
 
 struct fold_opts {
-    const char *metric;      /* "oncpu"; NULL: oncpu */
-    int no_tasks;            /* leave out the process and thread frames at the root */
-    int lines;               /* keep code lines apart (else a function is one frame, whatever its line) */
-    int inlines;             /* inlined functions as frames of their own */
-    int kernel_suffix;       /* "_[k]" behind kernel functions */
-    int pids;                /* processes and threads of one name apart: "python3 (1234)" */
-    int samples;             /* also fill p->samples */
-    uint32_t pid, tid;       /* only this process / thread, 0: all */
+    const char *metric; /* "oncpu"; NULL: oncpu */
+    int no_tasks;       /* leave out the process and thread frames at the root */
+    int lines;          /* keep code lines apart (else a function is one frame, whatever its line) */
+    int inlines;        /* inlined functions as frames of their own */
+    int kernel_suffix;  /* "_[k]" behind kernel functions */
+    int pids;           /* processes and threads of one name apart: "python3 (1234)" */
+    int samples;        /* also fill p->samples */
+    int gil;            /* only what threads did while they held the GIL */
+    uint64_t idle_ns;   /* oncpu: time off the CPU counts as well, a sample for that many ns; 0: it doesn't */
+    uint32_t pid, tid;  /* only this process / thread, 0: all */
     uint64_t from_ns, to_ns; /* only this part, ns since the session's start; to_ns 0: to the end */
 };
 

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "unwind/py_walk.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,6 +69,23 @@ static void note_refused(struct pythons *py, const char *text)
         *vec_push(&py->meta->notes) = mem_strdup(text);
 }
 
+/* Its GIL is off unless a module asks for it, and then nobody can tell from outside that it is on again. */
+static void note_threading(struct pythons *py, const struct py_target *t)
+{
+    char *text;
+    int known = 0;
+
+    if (!(t->layout.flags & PY_LAYOUT_FREE_THREADED) || !py->meta)
+        return;
+    text = mem_printf("%s is free-threaded: it has no GIL to wait for, and none is recorded", t->path);
+    for (size_t i = 0; i < py->meta->notes.n; i++)
+        known |= !strcmp(py->meta->notes.a[i], text);
+    if (known)
+        free(text);
+    else
+        *vec_push(&py->meta->notes) = text;
+}
+
 static void install(struct pythons *py, struct process *p, struct process_python *found)
 {
     int layout = layout_index(py, &found->target.layout);
@@ -84,6 +102,7 @@ static void install(struct pythons *py, struct process *p, struct process_python
     if (py->bpf)
         bpfside_set_python(py->bpf, p->tgid, &found->target.proc);
     note_language(py->meta, "python");
+    note_threading(py, &found->target);
 }
 
 void pythons_mapped(struct pythons *py, struct process *p, uint32_t file, const struct mapping *m)
@@ -130,6 +149,34 @@ void pythons_execed(struct pythons *py, struct process *p)
         bpfside_del_python(py->bpf, p->tgid);
     free(p->python);
     p->python = NULL;
+}
+
+/* A look may meet thread states that are just being linked in: so many do not. */
+enum { MISFITS = 8 };
+
+void pythons_check(struct pythons *py, struct process *p)
+{
+    struct process_python *x = p->python;
+    struct py_mem mem;
+    struct err e = {0};
+    char *text;
+    uint64_t interp;
+    int rc;
+
+    if (!x || x->checked || p->gone || !p->ns_tgid)
+        return;
+    mem = pythons_memory(py, p);
+    /* Not there: it ends, or begins another program. */
+    if (py_mem_read(&mem, x->target.proc.runtime + x->target.layout.interp_head, &interp, sizeof(interp)))
+        return;
+    rc = py_walk_check(&mem, &x->target.layout, &x->target.proc, &e);
+    x->checked = rc > 0;
+    if (rc >= 0 || ++x->misfits < MISFITS)
+        return;
+    text = mem_printf("%s: %s; its stacks stay native", x->target.path, e.msg);
+    note_refused(py, text);
+    free(text);
+    pythons_execed(py, p);
 }
 
 /* ---- code objects ---- */

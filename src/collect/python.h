@@ -21,6 +21,8 @@
 struct process_python {
     struct py_target target;
     uint32_t generation; /* of one image's memory: a fork's child has its parent's */
+    uint8_t checked;     /* its structures are where the layout says */
+    uint8_t misfits;     /* looks that found something else */
 };
 
 struct pythons {
@@ -47,6 +49,10 @@ void pythons_mapped(struct pythons *py, struct process *p, uint32_t file, const 
 void pythons_forked(struct pythons *py, struct process *child, const struct process *parent);
 void pythons_execed(struct pythons *py, struct process *p); /* or ended */
 void pythons_code(struct pythons *py, const struct wire_pycode *r);
+
+/* Before its Python frames are used: a process whose structures are not where they ought to be has no Python
+ * from then on, which is said. */
+void pythons_check(struct pythons *py, struct process *p);
 
 /* Its memory, while it lives; borrowed until the next call. */
 struct py_mem pythons_memory(struct pythons *py, const struct process *p);

@@ -152,6 +152,7 @@ static void user_part(struct stack_taker *k, struct process *p, const struct wir
         return;
     }
     k->process = p;
+    pythons_check(&k->pythons, p);
     push_user(k, s, parts, st == WALK_ROOT);
     if (st == WALK_ROOT)
         *flags |= EVENT_ROOT;

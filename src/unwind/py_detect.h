@@ -44,7 +44,7 @@ struct py_detector {
 void py_detector_release(struct py_detector *d);
 
 /*
- * 1: CPython is in mapping m, out is filled (its layout should be checked on the process by py_walk_check).
+ * 1: CPython is in mapping m, out is filled (py_walk_check tells on the process whether its layout fits).
  * 0: it isn't. -1: a CPython whose frames can't be read, as `e` says, or a file that can't; said once a file,
  * afterwards it is 0. Mappings may be handed over as they appear, one at a time, libraries and program in any
  * order.

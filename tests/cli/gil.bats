@@ -79,7 +79,7 @@ all_known() {
     in_three sleeps
     in_three hashes
     in_three convoy
-    near_ones
+    in_three near_ones
 }
 
 @test "CPython 3.8: who waits for the GIL, how long, who held it and where" { all_known 3.8; }

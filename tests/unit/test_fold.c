@@ -226,6 +226,64 @@ static void wakers_stand_below(void **state)
     store_release(&w.s);
 }
 
+static void the_gil_s_holder_stands_below_who_waits(void **state)
+{
+    struct world w;
+    uint32_t waits, holds;
+    struct wait wait = {.reason = WAIT_GIL, .waker_task = 1}, none = {.reason = WAIT_GIL};
+
+    world_init(&w);
+    waits = stack(&w.s,
+                  (uint32_t[]){named(&w.s, FRAME_PYTHON, "want", "a.py", 0),
+                               named(&w.s, FRAME_GIL, "[waiting for the GIL]", NULL, 0)},
+                  2);
+    holds = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "hold", "a.py", 0)}, 1);
+    wait.waker_stack = holds;
+    *vec_push(&w.s.events) = (struct event){
+        .dur = 70, .task = 3, .stack = waits, .attr = waits_add(&w.s.waits, &wait), .kind = EVENT_GIL};
+    *vec_push(&w.s.events) = (struct event){
+        .dur = 20, .task = 3, .stack = waits, .attr = waits_add(&w.s.waits, &none), .kind = EVENT_GIL};
+    *vec_push(&w.s.events) = (struct event){.dur = 5,
+                                            .task = 3,
+                                            .stack = waits,
+                                            .attr = waits_add(&w.s.waits, &none),
+                                            .flags = EVENT_SHORT,
+                                            .kind = EVENT_GIL};
+    expect(&w, &(struct fold_opts){.metric = "gil"},
+           "python3;want (a.py);[waiting for the GIL] 5\n"
+           "python3;want (a.py);[waiting for the GIL];[held by];[unknown] 20\n"
+           "python3;want (a.py);[waiting for the GIL];[held by];python3;hold (a.py) 70\n");
+    store_release(&w.s);
+}
+
+static void held_and_idle(void **state)
+{
+    struct world w;
+    uint32_t a, b;
+
+    world_init(&w);
+    a = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "a", "a.py", 0)}, 1);
+    b = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "b", "a.py", 0)}, 1);
+    sample(&w.s, 1, a, 1000, 3);
+    w.s.events.a[0].flags = EVENT_GIL_READ | EVENT_GIL_HELD;
+    sample(&w.s, 1, b, 2000, 2);
+    *vec_push(&w.s.events) =
+        (struct event){.ts = 3000, .dur = 26, .value = 1, .task = 1, .stack = a, .kind = EVENT_OFFCPU};
+    *vec_push(&w.s.events) = (struct event){.ts = 4000,
+                                            .dur = 18,
+                                            .value = 1,
+                                            .task = 1,
+                                            .stack = b,
+                                            .kind = EVENT_RUNQ,
+                                            .flags = EVENT_GIL_READ | EVENT_GIL_HELD};
+    expect(&w, &(struct fold_opts){.gil = 1}, "python3;a (a.py) 3\n");
+    /* of 10 ns: 3 + 2.6 and 2 + 1.8, 9.4 in all */
+    expect(&w, &(struct fold_opts){.idle_ns = 10}, "python3;a (a.py) 6\npython3;b (a.py) 3\n");
+    expect(&w, &(struct fold_opts){.idle_ns = 10, .gil = 1}, "python3;a (a.py) 3\npython3;b (a.py) 2\n");
+    expect(&w, &(struct fold_opts){.metric = "runq", .gil = 1}, "python3;b (a.py) 18\n");
+    store_release(&w.s);
+}
+
 static void samples_in_time_order(void **state)
 {
     struct fold_opts o = {.samples = 1};
