@@ -93,7 +93,7 @@ static void advise(const struct product *p, struct meta *m, const struct store *
     unsigned done = (p->o->jvm ? JIT_ADVICE_JVM : 0) | (p->o->jit_names ? JIT_ADVICE_NAMES : 0);
     struct buf text = {0};
 
-    jit_advice(s, p->quality.scanned, done, &text);
+    jit_advice(s, p->quality.scanned, p->quality.taken, done, &text);
     for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
         log_warn("%s", line);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define FEW 50 /* one in so many is guessed in the best JVM: stubs that keep no frame */
+
 struct seen {
     int jvm, node, onednn; /* their code was sampled */
     int unnamed;           /* code compiled at run time without a name */
@@ -50,7 +52,7 @@ static const char *names_advice(const struct seen *x, unsigned done)
     return x->onednn ? "oneDNN's compiled kernels have no names: wprof record --jit-names" : NULL;
 }
 
-void jit_advice(const struct store *s, uint64_t scanned, unsigned done, struct buf *out)
+void jit_advice(const struct store *s, uint64_t scanned, uint64_t samples, unsigned done, struct buf *out)
 {
     struct seen x = {0};
     const char *names;
@@ -59,7 +61,7 @@ void jit_advice(const struct store *s, uint64_t scanned, unsigned done, struct b
     names = names_advice(&x, done);
     if (names)
         buf_addf(out, "%s\n", names);
-    if (x.java && scanned)
+    if (x.java && scanned * FEW > samples)
         buf_addf(
             out,
             "%llu stacks through Java code were guessed, with callers missing: wprof record --jvm, or java "

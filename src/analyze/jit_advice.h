@@ -10,9 +10,9 @@
 enum { JIT_ADVICE_JVM = 1, JIT_ADVICE_NAMES = 2 };
 
 /*
- * One sentence a line, appended; nothing where all is named. `s` is symbolized; scanned: samples whose stack
- * was searched for return addresses (struct quality); done: of JIT_ADVICE_*.
+ * One sentence a line, appended; nothing where all is named. `s` is symbolized; scanned: those of
+ * `samples` whose stack was searched for return addresses (struct quality); done: of JIT_ADVICE_*.
  */
-void jit_advice(const struct store *s, uint64_t scanned, unsigned done, struct buf *out);
+void jit_advice(const struct store *s, uint64_t scanned, uint64_t samples, unsigned done, struct buf *out);
 
 #endif

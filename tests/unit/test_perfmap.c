@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/perfmap.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -107,6 +110,58 @@ static void test_reads_from_the_start(void **state)
     perfmap_release(&m);
 }
 
+/* Ours, and as if of a process that started later. */
+static void test_of_a_live_process(void **state)
+{
+    struct timespec boot;
+    uint64_t now;
+    char path[64];
+    int fd;
+
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    now = (uint64_t)boot.tv_sec * 1000000000u;
+    snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+    unlink(path);
+    assert_int_equal(perfmap_open_live(getpid(), (uint32_t)getpid(), 0), -1);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    fd = perfmap_open_live(getpid(), (uint32_t)getpid(), now > 5000000000u ? now - 5000000000u : 1);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(perfmap_open_live(getpid(), (uint32_t)getpid(), now + 3600 * 1000000000ull), -1);
+    if (!geteuid()) { /* another user's */
+        assert_int_equal(chown(path, 65534, (gid_t)-1), 0);
+        assert_int_equal(perfmap_open_live(getpid(), (uint32_t)getpid(), 0), -1);
+    }
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(perfmap_open_live(getpid(), (uint32_t)getpid(), 0), -1);
+    unlink(path);
+}
+
+/* Where everything overlaps, and in a map without end of names, the work and the memory are bounded. */
+static void test_bounded(void **state)
+{
+    struct buf line = {0};
+    struct perfmap m;
+
+    buf_addstr(&line, "0 fffffffffffffff ");
+    for (int i = 0; i < 4000; i++)
+        buf_addstr(&line, "n");
+    buf_addstr(&line, "\n");
+    perfmap_init(&m, addrs, N);
+    for (int i = 0; i < 100000; i++)
+        perfmap_feed(&m, line.data, line.len);
+    perfmap_finish(&m);
+    assert_int_equal(m.lines, 100000);
+    assert_true(m.bad > 0); /* counted, not taken */
+    assert_true(m.names.len < 300u << 20);
+    assert_non_null(perfmap_name(&m, 0));
+    perfmap_release(&m);
+    buf_release(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +169,8 @@ int main(void)
         cmocka_unit_test(test_latest_wins),
         cmocka_unit_test(test_hostile_lines),
         cmocka_unit_test(test_reads_from_the_start),
+        cmocka_unit_test(test_of_a_live_process),
+        cmocka_unit_test(test_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jit MS [MAPDIR]: code made at run time. jit_loop (with a frame pointer, as JIT compilers emit it) calls
- * back into burn_from_jit(). Its name goes to MAPDIR/perf-PID.map (default /tmp), PID as getpid() says: that
- * of the innermost pid namespace.
+ * jit MS [MAPDIR [LINES [UID]]]: code made at run time. jit_loop (with a frame pointer, as JIT compilers emit
+ * it) calls back into burn_from_jit(). Its name goes to MAPDIR/perf-PID.map (default /tmp), PID as getpid()
+ * says: that of the innermost pid namespace. Before it stand LINES others of 100 bytes, and the file is given
+ * to UID.
  */
 #include "burn.h"
 
@@ -38,8 +39,12 @@ int main(int argc, char **argv)
     map = fopen(path, "w");
     if (!map)
         return 1;
+    for (long i = argc > 3 ? atol(argv[3]) : 0; i > 0; i--)
+        fprintf(map, "%016lx 10 %080ld\n", 0x1000 + 16 * i, i);
     fprintf(map, "%lx %zx jit_loop\n", (unsigned long)p, sizeof(code));
     fclose(map);
+    if (argc > 4 && chown(path, (uid_t)atoi(argv[4]), (gid_t)-1))
+        return 1;
     ((void (*)(uint64_t, void (*)(uint64_t)))p)(ns, burn_from_jit);
     unlink(path);
     return 0;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// java Known KIND SECONDS: Java whose profile is known.
+//     split    work calls hotA and hotB, they call leafA and leafB: 70 % and 30 % of the time
+//     deep     descend calls itself, 100 deep, then leafA
+//     zip      a native function: deflate
+//     threads  split, in threads worker-0 to worker-2
+import java.util.zip.Deflater;
+
+public class Known {
+    private static volatile int sink;
+    private static final byte[] text = new byte[1 << 20];
+
+    static int leafA(int n) {
+        int x = 1;
+        for (int i = 0; i < n; i++)
+            x = (x * 1103515245 + 12345) ^ (x >>> 7);
+        return x;
+    }
+
+    static int leafB(int n) {
+        int x = 1;
+        for (int i = 0; i < n; i++)
+            x = (x * 1103515245 + 12345) ^ (x >>> 7);
+        return x;
+    }
+
+    static int hotA() {
+        return leafA(700000) + 1;
+    }
+
+    static int hotB() {
+        return leafB(300000) + 1;
+    }
+
+    static int descend(int n) {
+        return n == 0 ? leafA(300000) : descend(n - 1) + 1;
+    }
+
+    static int pack() {
+        Deflater d = new Deflater();
+        byte[] out = new byte[1 << 20];
+        d.setInput(text);
+        d.finish();
+        int n = d.deflate(out);
+        d.end();
+        return n;
+    }
+
+    static void work(String kind, long end) {
+        while (System.nanoTime() < end) {
+            if (kind.equals("split"))
+                sink += hotA() + hotB();
+            else if (kind.equals("deep"))
+                sink += descend(100);
+            else
+                sink += pack();
+        }
+    }
+
+    public static void main(String[] args) throws InterruptedException {
+        long end = System.nanoTime() + (long) (Double.parseDouble(args[1]) * 1e9);
+        if (!args[0].equals("threads")) {
+            work(args[0], end);
+            return;
+        }
+        Thread[] threads = new Thread[3];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = new Thread(() -> work("split", end), "worker-" + i);
+            threads[i].start();
+        }
+        for (Thread t : threads)
+            t.join();
+    }
+}
