@@ -112,17 +112,13 @@ class Stripes:
 _steps = itertools.count()
 
 
-def stepping(batches):
-    """The batches, each with the wait for it marked as a step."""
+def stepping(batches, args):
+    """The batches of one epoch. Each is a step, with the wait for it: see marks.py."""
     iterator = iter(batches)
-    while True:
+    for _ in range(math.ceil(args.pictures / args.batch)):
         mark(f"step {next(_steps)}")
-        try:
-            batch = next(iterator)
-        except StopIteration:
-            mark("end step")
-            return
-        yield batch
+        yield next(iterator)
+    mark("end step")
 
 
 # ---- PyTorch ----
@@ -162,7 +158,7 @@ def train_torch(args):
     for epoch in range(args.epochs):
         total = right = 0
         loss_sum = 0.0
-        for images, labels in stepping(loader):
+        for images, labels in stepping(loader, args):
             optimizer.zero_grad()
             scores = model(images)
             loss = criterion(scores, labels)
@@ -216,7 +212,7 @@ def train_numpy(args):
         for epoch in range(args.epochs):
             total = right = 0
             loss_sum = 0.0
-            for batch in stepping(batches(pool, args, epoch)):
+            for batch in stepping(batches(pool, args, epoch), args):
                 images = np.array([p for p, _ in batch]).reshape(-1, SIDE, SIDE)
                 images -= images.mean(axis=(1, 2), keepdims=True)
                 labels = np.array([label for _, label in batch])
@@ -273,7 +269,7 @@ def train_python(args):
         for epoch in range(args.epochs):
             total = right = 0
             loss_sum = 0.0
-            for batch in stepping(batches(pool, args, epoch)):
+            for batch in stepping(batches(pool, args, epoch), args):
                 for pixels, label in batch:
                     loss, hit = step(pixels, label)
                     loss_sum += loss

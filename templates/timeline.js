@@ -19,7 +19,7 @@ class TimelinePane {
         this.painter = new TimelinePainter(root.querySelector(".timeline-space canvas"), root.querySelector(".timeline-ruler"),
                                            model);
         this.side = new TimelineSide(this, root.querySelector(".timeline-side"), find);
-        this.view = {from: 0, to: model.end};
+        this.view = {from: model.info.from, to: Math.max(model.info.to, model.info.from + SHORTEST_VIEW)};
         this.folded = new Set();
         this.metrics = {shown: true, open: new Set()};
         this.chooseMetrics();

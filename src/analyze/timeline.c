@@ -83,6 +83,19 @@ static void look_around(struct timeline_job *j)
     }
 }
 
+/* Where all that was not cut away lies. */
+static void look_at(struct timeline_job *j)
+{
+    const struct cut_scope *all = j->o->cut ? cut_of(j->o->cut, 0) : NULL;
+    uint64_t to;
+
+    if (!all || !all->ranges.n)
+        return;
+    to = job_time(j, all->ranges.a[all->ranges.n - 1].end);
+    j->t->from = job_time(j, all->ranges.a[0].start);
+    j->t->to = to < j->t->end ? to : j->t->end;
+}
+
 /* ---- which lanes there are ---- */
 
 struct lane_plan *timeline_plan_lane(struct timeline_job *j, uint32_t task, enum timeline_lane_kind kind)
@@ -233,6 +246,7 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
     timeline_stacks_init(&j.stacks, t, &s->store, o);
     *vec_push(&t->processes) = (struct timeline_process){.name = strtab_add(&t->stacks.strings, "machine")};
     look_around(&j);
+    look_at(&j);
     sort_events(&j);
     for (uint32_t id = 0; id <= ntasks; id++)
         plan_task(&j, id);

@@ -89,6 +89,7 @@ struct timeline_lane {
 struct timeline {
     struct profile stacks; /* strings, frames and nodes alone; node 0 is no stack */
     uint64_t end;
+    uint64_t from, to; /* what is to be seen at first; to 0: all of it */
     VEC(struct timeline_process) processes;
     VEC(struct timeline_task) tasks;
     VEC(struct timeline_lane) lanes;

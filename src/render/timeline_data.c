@@ -224,6 +224,8 @@ void timeline_data_info(const struct timeline *t, struct json_writer *w)
 
     json_object(w, "timeline");
     json_u64(w, "end", t->end);
+    json_u64(w, "from", t->from);
+    json_u64(w, "to", t->to ? t->to : t->end);
     json_bool(w, "switches", t->states);
     json_array(w, "states");
     for (unsigned i = 0; i < TIMELINE_STATES; i++) {
