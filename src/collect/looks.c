@@ -225,8 +225,8 @@ static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
     run = now.run_ns - t->last.run_ns;
     delay = now.delay_ns - t->last.delay_ns;
     if (!run && now.slices == t->last.slices && t->state == OUTSIDE_BLOCKED)
-        return; /* it waits on: time goes by in off_since */
-    gone = ts - t->last_ts;
+        return;                                   /* it waits on: time goes by in off_since */
+    gone = ts > t->last_ts ? ts - t->last_ts : 0; /* found after ts was read: nothing has gone by */
     off = gone > run + delay ? gone - run - delay : 0;
     blocked = outside_look(&l->outside, t, ts, &spot) == 0;
     account_waits(l, t, ts, off, delay, blocked);

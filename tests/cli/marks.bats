@@ -38,7 +38,7 @@ until(0.05)
 PY
 }
 
-# steps DIR PYTHON: statements on `u`, the list of units, `d` the whole.
+# judge DIR PYTHON OPTIONS...: statements on `d`, what show --json gives, and `u`, its units.
 judge() {
     "$WPROF" show --json -n 0 "${@:3}" "$1" >out.json || return
     python3 -c '
@@ -52,10 +52,8 @@ sum_of() { # DIR METRIC [ONLY]
     "$WPROF" export -m "$2" ${3:+--only "$3"} "$1" | awk '{ s += $NF } END { printf "%.0f\n", s }' # mawk's integers end at 2^31
 }
 
-@test "steps of known length: each waits and works for its own" {
-    need_tier_a
-    steps_program
-    "$WPROF" record -q -o s -- python3 steps.py
+known_steps() {
+    "$WPROF" record -q --force -o s -- python3 steps.py || return
     judge s '
 assert [x["unit"] for x in u] == [f"step {i}" for i in range(5)] + ["[outside]"], u
 for i, x in enumerate(u[:5]):
@@ -64,8 +62,14 @@ for i, x in enumerate(u[:5]):
     assert 60e6 <= x["oncpu_ns"] <= 75e6, x
     assert abs(x["ns"] - x["offcpu_ns"] - x["runq_ns"] - x["oncpu_ns"]) < 1e3, x
     assert x["wait"] == f"sleep in wait_{i}", x
-assert [x["note"] for x in u[:5]][0] is None and "slow" in u[4]["note"], u
+    assert ("slow" in (x["note"] or "")) == (x["of_median"] >= 1.5), x
 assert d["units_median_ns"] == sorted(x["ns"] for x in u[:5])[2]' --steps
+}
+
+@test "steps of known length: each waits and works for its own" {
+    need_tier_a
+    steps_program
+    in_three known_steps
     for i in 0 1 2 3 4; do
         "$WPROF" export -m offcpu --only step:$i s >folded
         grep -q "wait_$i " folded
@@ -186,8 +190,7 @@ kept, ends = len(u) - 1, int(open('ends').read())
 assert c['marks.malformed'] == c['marks.cut'] == 0, c
 # each of 60,000 is a step, was not sent, or was dropped here
 assert kept + c['marks.unsent'] + c['marks.dropped'] == 60000 + ends, (kept, ends, c)
-assert c['own.rss_max'] < few['own.rss_max'] + (64 << 20), (c, few)
-print('# pace $pace: kept', kept, 'of 60000, rss', c['own.rss_max'] >> 20, 'MiB, with 10:', few['own.rss_max'] >> 20, file=open('/dev/fd/3', 'w'))" --steps
+assert c['own.rss_max'] < few['own.rss_max'] + (64 << 20), (c, few)" --steps
     done
     # and the session says so
     if [ "$(python3 -c "import json; c = json.load(open('s/meta.json'))['counters']; print(c['marks.unsent'])")" != 0 ]; then
@@ -195,16 +198,21 @@ print('# pace $pace: kept', kept, 'of 60000, rss', c['own.rss_max'] >> 20, 'MiB,
     fi
 }
 
-@test "from outside (tier C) the steps are the same" {
-    steps_program
-    "$WPROF" record -q --tier C -o s -- python3 steps.py
+known_from_outside() {
+    "$WPROF" record -q --force --tier C -o s -- python3 steps.py || return
     judge s '
 assert [x["unit"] for x in u] == [f"step {i}" for i in range(5)] + ["[outside]"], u
 for i, x in enumerate(u[:5]):
     assert (i + 1) * 100e6 + 60e6 <= x["ns"], x
     assert abs(x["offcpu_ns"] - (i + 1) * 100e6) < 60e6, x
     assert x["wait"] == f"sleep in wait_{i}", x' --steps
+}
+
+@test "from outside (tier C) the steps are the same" {
+    steps_program
+    in_three known_from_outside
     whole=$(sum_of s offcpu)
+    [ "$whole" -lt 100000000000 ]
     [ "$(($(sum_of s offcpu step) + $(sum_of s offcpu outside:step)))" = "$whole" ]
 }
 
@@ -293,7 +301,7 @@ PY
     [ "$(cut -d';' -f1 folded | sort -u | wc -l)" = 2 ]
     hits=$(awk '/phase_1/ { s += $NF } END { print s + 0 }' folded)
     off=$(awk '/phase_0/ { s += $NF } END { print s + 0 }' folded)
-    holds "$hits > 20 && $off <= 2"
+    holds "$hits > 5 && $off <= 2"
 }
 
 @test "what is malformed or has no begin is counted and said" {
