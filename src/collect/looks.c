@@ -171,6 +171,15 @@ static void account_waits(struct looks *l, struct outside_thread *t, uint64_t ts
     t->off_since = ts - off;
 }
 
+/* Its parent's figure of ended children will have its time; what was seen of it is not seen again. */
+static void tell_parent(const struct looks *l, const struct outside_process *p)
+{
+    struct outside_process *parent = outside_find_process(&l->outside, p->parent);
+
+    if (p->ended && parent)
+        parent->children[1] += p->before_ns + p->seen_ns + p->children[0] + p->children[1];
+}
+
 static void ended(struct looks *l, struct outside_thread *t, uint64_t ts)
 {
     struct outside_process *op = outside_find_process(&l->outside, t->task.tgid);
@@ -181,33 +190,50 @@ static void ended(struct looks *l, struct outside_thread *t, uint64_t ts)
     sample_rest(l, t, t->owed_ns, ts);
     outside_spans_end(&l->outside, t, ts);
     outside_ended(&l->outside, t, ts);
+    if (op)
+        tell_parent(l, op);
 }
 
-static uint64_t whole_time(const struct outside_process *p)
+static void begin_process(struct outside_process *p)
 {
     struct proctask st;
 
-    return proctask_stat((pid_t)p->pid, 0, &st) ? 0 : st.user_ns + st.sys_ns;
+    if (proctask_stat((pid_t)p->pid, 0, &st))
+        return;
+    p->before_ns = st.user_ns + st.sys_ns;
+    p->children[0] = st.children_ns;
 }
 
-/* What ended threads ran after they were last looked at: the process's whole time, to a clock tick, has it.
- */
+/* Of p's and its children's time; what was not seen. */
+static uint64_t unseen(uint64_t whole, uint64_t before, uint64_t *seen)
+{
+    uint64_t rest = whole > before + *seen ? whole - before - *seen : 0;
+
+    *seen += rest;
+    return rest;
+}
+
+/* What ended threads and children ran after they were last looked at, or without ever being met: the
+ * process's whole times, to a clock tick, have it. Who starts others and waits for them runs meanwhile. */
 static void check_whole(struct looks *l, struct outside_process *p, uint64_t ts)
 {
     struct outside *o = &l->outside;
     struct outside_thread *leader = outside_find(o, p->pid);
-    uint64_t whole, seen = p->before_ns + p->seen_ns;
+    struct proctask st;
+    uint64_t rest;
 
-    if (!p->thread_ended || p->ended || !leader || ts - p->checked_ns < CHECK_NS)
+    if (p->ended || !leader || ts - p->checked_ns < CHECK_NS ||
+        (!p->thread_ended && p->seen_ns == p->checked_run))
         return;
     p->thread_ended = 0;
     p->checked_ns = ts;
-    whole = whole_time(p);
-    if (whole <= seen)
+    if (proctask_stat((pid_t)p->pid, 0, &st))
         return;
-    p->seen_ns += whole - seen;
-    o->ended_ns += whole - seen;
-    sample_rest(l, leader, whole - seen, ts);
+    rest = unseen(st.user_ns + st.sys_ns, p->before_ns, &p->seen_ns);
+    p->checked_run = p->seen_ns;
+    rest += unseen(st.children_ns, p->children[0], &p->children[1]);
+    o->ended_ns += rest;
+    sample_rest(l, leader, rest, ts);
 }
 
 static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
@@ -357,7 +383,7 @@ int looks_begin(struct looks *l, struct err *e)
         t->last_ts = ts;
     }
     for (size_t i = 0; i < o->processes.n; i++)
-        o->processes.a[i]->before_ns = whole_time(o->processes.a[i]);
+        begin_process(o->processes.a[i]);
     l->own->begun = 1;
     return 0;
 }
@@ -393,6 +419,7 @@ int looks_end(struct looks *l, struct err *e)
     }
     for (size_t i = 0; i < o->processes.n; i++) {
         o->processes.a[i]->checked_ns = 0;
+        o->processes.a[i]->thread_ended = 1;
         check_whole(l, o->processes.a[i], ts);
     }
     return 0;

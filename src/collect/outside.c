@@ -226,6 +226,7 @@ void outside_forked(struct outside *o, uint32_t pid, uint32_t parent, uint64_t t
     struct wire_fork r = {.head = {WIRE_FORK, sizeof(r), ts}, .child = t->task, .parent_tgid = parent};
 
     track_tell_control(o->track, &r, sizeof(r));
+    enter_process(o, pid)->parent = parent;
 }
 
 void outside_image(struct outside *o, uint32_t pid, uint64_t ts)
@@ -374,17 +375,22 @@ static void child_found(struct outside *o, uint32_t pid, uint32_t parent, uint64
     track_apply(o->track, now);
 }
 
-/* Without the kernel's lists of children (CONFIG_PROC_CHILDREN): everybody's parent. */
+/* Without the kernel's lists of children (CONFIG_PROC_CHILDREN): the parent of everybody who came since the
+ * last scan. Pids go up, until they begin anew. */
 static void scan_parents(struct outside *o, uint64_t now)
 {
     struct pid_list all = {0};
+    pid_t last = (pid_t)atoi(o->births), from = o->scanned_pid;
 
+    if (last < from || !o->births[0])
+        from = 0;
+    o->scanned_pid = last;
     proctask_processes(&all);
     for (size_t i = 0; i < all.list.n; i++) {
         struct proctask st;
 
-        if (!outside_find_process(o, (uint32_t)all.list.a[i]) && !proctask_stat(all.list.a[i], 0, &st) &&
-            outside_find_process(o, (uint32_t)st.ppid))
+        if (all.list.a[i] > from && !outside_find_process(o, (uint32_t)all.list.a[i]) &&
+            !proctask_stat(all.list.a[i], 0, &st) && outside_find_process(o, (uint32_t)st.ppid))
             child_found(o, (uint32_t)all.list.a[i], (uint32_t)st.ppid, now);
     }
     vec_release(&all.list);

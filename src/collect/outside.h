@@ -39,6 +39,9 @@ struct outside_thread {
     struct proctask_run last; /* tier C: its figures then */
     uint64_t off_since;       /* tier C: the wait under way; tier B: any time off the CPU */
     uint64_t owed_ns;         /* tier C: CPU time that no sample stands for yet */
+    uint64_t sampled_ns;      /* tier B: that samples stand for */
+    uint64_t cpus;            /* tier B: those that it ran on, modulo 64 */
+    uint32_t births;          /* tier B: threads and processes that it started */
     uint8_t state;            /* enum outside_state */
     uint8_t ended;
     uint8_t looked; /* tier B: spot is of this wait */
@@ -49,7 +52,7 @@ enum { OUTSIDE_STACK = 128 << 10, OUTSIDE_MEMORIES = 8 };
 enum outside_state { OUTSIDE_UNKNOWN, OUTSIDE_ON, OUTSIDE_BLOCKED, OUTSIDE_TAKEN };
 
 struct outside_process {
-    uint32_t pid;
+    uint32_t pid, parent; /* parent 0: not known */
     int task_dir;         /* /proc/PID/task, -1 */
     uint64_t links;       /* of it: 2 + threads */
     uint64_t stack_start; /* of its image */
@@ -57,8 +60,10 @@ struct outside_process {
     uint64_t born_ns;     /* it, or its image */
     uint32_t threads;     /* alive */
     uint64_t before_ns;   /* tier C: its CPU time before the beginning, */
-    uint64_t seen_ns;     /* and what was seen since of its threads */
-    uint64_t checked_ns;  /* when that was last held against the whole */
+    uint64_t seen_ns;     /* and what was seen since of its threads; */
+    uint64_t children[2]; /* of children that had ended: before the beginning, and seen since */
+    uint64_t checked_ns;  /* when that was last held against the whole, */
+    uint64_t checked_run; /* and seen_ns then */
     uint8_t thread_ended; /* since then */
     uint8_t ended;
     VEC(struct py_thread) python;
@@ -85,6 +90,7 @@ struct outside {
     struct map by_tid, by_pid;
     int births_fd;     /* /proc/loadavg, which ends with the pid given last; -1 */
     char births[16];   /* it, at the last scan */
+    pid_t scanned_pid; /* the one given last, when all processes were looked through */
     uint64_t boot_ns;  /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
     struct buf record; /* of the wire_sample that is being made */
     struct py_stack *python;
@@ -152,6 +158,7 @@ enum outside_marker {
     OUTSIDE_NOT_LOOKED, /* it was over before anybody looked */
     OUTSIDE_NATIVE,     /* code that runs natively, whose stack can't be had */
     OUTSIDE_BETWEEN,    /* ran between two looks only */
+    OUTSIDE_BRIEF,      /* ran for less than a period */
 };
 
 uint32_t outside_marker(struct outside *o, enum outside_marker m); /* a stack of that one frame */

@@ -20,6 +20,8 @@ enum { TURN_MS = 10 /* threads that wait for so long are looked at */ };
 /* A record's time is taken before its bytes are there (32 KiB of stack to copy): so long after it, they are.
  */
 #define SETTLE_NS 2000000ull
+/* How often the part of the CPU time that the events see is found out. */
+#define SEEN_NS 100000000ull
 /* A Python stack read so long after its sample says nothing of it. */
 #define FRESH_NS 20000000ull
 
@@ -40,7 +42,50 @@ struct rings_private {
     struct buf bytes;
     uint64_t order;
     uint64_t user, sys; /* times of the targets before the beginning */
+    double seen;        /* as of seen_share(), now and then: */
+    uint64_t seen_ns;   /* at that time */
+    int64_t rests_ns;   /* CPU time that no sample stands for yet; below 0: samples that stand for more */
 };
+
+/* ---- whole times ---- */
+
+static uint64_t timeval_ns(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+/* Time in the program and in the kernel, to a clock tick: of processes that are there, and of those that were
+ * children of ours and have ended. */
+static void sum_times(const struct rings *r, uint64_t *user, uint64_t *sys)
+{
+    struct rusage ended = {0};
+    struct proctask st;
+
+    getrusage(RUSAGE_CHILDREN, &ended);
+    *user = timeval_ns(ended.ru_utime);
+    *sys = timeval_ns(ended.ru_stime);
+    for (size_t i = 0; i < r->outside.processes.n; i++) {
+        const struct outside_process *p = r->outside.processes.a[i];
+
+        if (p->ended || proctask_stat((pid_t)p->pid, 0, &st))
+            continue;
+        *user += st.user_ns;
+        *sys += st.sys_ns;
+    }
+}
+
+/* What part of the time on a CPU the events see: without the kernel's side, that of the program itself. */
+static double seen_share(const struct rings *r)
+{
+    uint64_t user, sys;
+
+    if (r->events.kernel)
+        return 1;
+    sum_times(r, &user, &sys);
+    user -= user > r->own->user ? r->own->user : user;
+    sys -= sys > r->own->sys ? r->own->sys : sys;
+    return user + sys ? (double)user / (double)(user + sys) : 1;
+}
 
 /* ---- Python, at once ---- */
 
@@ -144,7 +189,7 @@ static void left_cpu(struct rings *r, struct outside_thread *t, uint64_t ts, enu
     t->off_since = t->last_ts = ts;
 }
 
-static void got_cpu(struct rings *r, struct outside_thread *t, uint64_t ts)
+static void got_cpu(struct rings *r, struct outside_thread *t, uint64_t ts, uint32_t cpu)
 {
     static const struct outside_spot nowhere = {0};
     uint64_t dur = ts > t->off_since ? ts - t->off_since : 0;
@@ -154,21 +199,60 @@ static void got_cpu(struct rings *r, struct outside_thread *t, uint64_t ts)
     else if (t->state == OUTSIDE_TAKEN)
         outside_span(&r->outside, t, EVENT_RUNQ, t->off_since, dur, &nowhere, EVENT_PREEMPTED);
     t->state = OUTSIDE_ON;
+    t->cpus |= 1ull << cpu % 64;
     t->last_ts = ts;
 }
 
 static void began(struct rings *r, const struct perf_task_record *rec)
 {
+    struct outside_thread *parent = outside_find(&r->outside, rec->ptid);
+
+    if (parent)
+        parent->births++;
     if (rec->pid != rec->ppid)
         outside_forked(&r->outside, rec->pid, rec->ppid, rec->ts);
     else
         outside_thread(&r->outside, rec->pid, rec->tid, rec->ts);
 }
 
+/* ---- what is too short for a timer ---- */
+
+/*
+ * Every thread has a timer of its own on each CPU, which begins with a whole period: what it runs for after
+ * the last tick has no sample, and of a thread that runs for less than a period nothing has. Where a thread
+ * gives its CPU to one that it started, the kernel swaps their timers, and the one that ends takes the older
+ * one with it, or is sampled for the other's time. These rests make samples together. A rest that is larger
+ * than the timers explain is a loss, and no rest.
+ */
+static void sample_rest(struct rings *r, struct outside_thread *t, uint64_t ts)
+{
+    int64_t period = (int64_t)r->events.period, most, rest;
+    uint64_t n;
+
+    if (!period || !r->sampling)
+        return;
+    most = period * (__builtin_popcountll(t->cpus) + (int64_t)t->births);
+    rest = (int64_t)((double)t->run_ns * r->own->seen) - (int64_t)t->sampled_ns;
+    r->own->rests_ns += rest < most ? rest : most;
+    if (r->own->rests_ns < period)
+        return;
+    n = (uint64_t)(r->own->rests_ns / period);
+    r->own->rests_ns -= (int64_t)n * period;
+    r->taken += n;
+    *vec_push(&r->outside.ctx->store->events) =
+        (struct event){.ts = ts,
+                       .value = n,
+                       .task = who_task(&r->outside.who, &t->task, ts),
+                       .stack = outside_marker(&r->outside, OUTSIDE_BRIEF),
+                       .metric = r->metric,
+                       .kind = EVENT_SAMPLE};
+}
+
 static void ended(struct rings *r, struct outside_thread *t, uint64_t ts)
 {
     if (t->state == OUTSIDE_ON)
         left_cpu(r, t, ts, OUTSIDE_UNKNOWN);
+    sample_rest(r, t, ts);
     outside_spans_end(&r->outside, t, ts);
     outside_ended(&r->outside, t, ts);
 }
@@ -211,6 +295,8 @@ static void sampled(struct rings *r, const struct waiting *w, const struct perf_
         flags |= EVENT_PYTHON;
     }
     r->taken++;
+    t->sampled_ns += r->events.period;
+    t->cpus |= 1ull << w->cpu % 64;
     ev = vec_push(&o->ctx->store->events);
     *ev = (struct event){.ts = rec->ts,
                          .value = 1,
@@ -249,7 +335,7 @@ static void apply(struct rings *r, const struct waiting *w)
     if (rec.kind == PERF_TASK_SAMPLE && r->sampling)
         sampled(r, w, &rec, t);
     else if (rec.kind == PERF_TASK_IN)
-        got_cpu(r, t, rec.ts);
+        got_cpu(r, t, rec.ts, w->cpu);
     else if (rec.kind == PERF_TASK_OUT || rec.kind == PERF_TASK_TAKEN)
         left_cpu(r, t, rec.ts, rec.kind == PERF_TASK_OUT ? OUTSIDE_BLOCKED : OUTSIDE_TAKEN);
     else if (rec.kind == PERF_TASK_EXIT)
@@ -301,8 +387,13 @@ int rings_poll(struct rings *r, struct err *e)
     }
     gather(r);
     apply_all(r, now - SETTLE_NS);
-    if (expirations)
+    if (expirations) {
         look_at_waiting(r, now);
+        if (now - r->own->seen_ns > SEEN_NS) {
+            r->own->seen = seen_share(r);
+            r->own->seen_ns = now;
+        }
+    }
     return 0;
 }
 
@@ -387,6 +478,7 @@ struct rings *rings_get(struct record_ctx *ctx, struct err *e)
         r = mem_calloc(1, sizeof(*r));
         r->own = mem_calloc(1, sizeof(*r->own));
         r->own->epoll_fd = r->own->timer_fd = -1;
+        r->own->seen = 1;
         if (open_parts(r, ctx, e) < 0) {
             rings_free(r);
             return NULL;
@@ -403,31 +495,6 @@ void rings_put(struct rings *r)
         return;
     r->outside.ctx->rings = NULL;
     rings_free(r);
-}
-
-static uint64_t timeval_ns(struct timeval t)
-{
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
-}
-
-/* Time in the program and in the kernel, to a clock tick: of processes that are there, and of those that were
- * children of ours and have ended. */
-static void sum_times(const struct rings *r, uint64_t *user, uint64_t *sys)
-{
-    struct rusage ended = {0};
-    struct proctask st;
-
-    getrusage(RUSAGE_CHILDREN, &ended);
-    *user = timeval_ns(ended.ru_utime);
-    *sys = timeval_ns(ended.ru_stime);
-    for (size_t i = 0; i < r->outside.processes.n; i++) {
-        const struct outside_process *p = r->outside.processes.a[i];
-
-        if (p->ended || proctask_stat((pid_t)p->pid, 0, &st))
-            continue;
-        *user += st.user_ns;
-        *sys += st.sys_ns;
-    }
 }
 
 int rings_begin(struct rings *r, struct err *e)
@@ -462,6 +529,7 @@ static void end_spans(struct rings *r, uint64_t now)
             continue;
         if (t->state == OUTSIDE_ON)
             left_cpu(r, t, now, OUTSIDE_UNKNOWN);
+        sample_rest(r, t, now);
         if (t->state == OUTSIDE_BLOCKED)
             outside_span(o, t, EVENT_OFFCPU, t->off_since, now - t->off_since, t->looked ? &t->spot : NULL,
                          EVENT_OPEN);
@@ -479,29 +547,17 @@ int rings_end(struct rings *r, struct err *e)
     r->own->begun = 0;
     perf_task_enable(&r->events, 0);
     gather(r);
+    r->own->seen = seen_share(r);
     apply_all(r, UINT64_MAX);
     end_spans(r, now);
     return 0;
-}
-
-/* What part of the time on a CPU the events see: without the kernel's side, that of the program itself. */
-static double seen_share(const struct rings *r)
-{
-    uint64_t user, sys;
-
-    if (r->events.kernel)
-        return 1;
-    sum_times(r, &user, &sys);
-    user -= user > r->own->user ? r->own->user : user;
-    sys -= sys > r->own->sys ? r->own->sys : sys;
-    return user + sys ? (double)user / (double)(user + sys) : 1;
 }
 
 void rings_counters(struct rings *r)
 {
     struct store *s = r->outside.ctx->store;
     uint64_t run;
-    double seen = seen_share(r);
+    double seen = r->own->seen = seen_share(r);
 
     outside_counters(&r->outside);
     store_set_counter(s, "cpu.bpf_ns", 0); /* there is none */

@@ -25,6 +25,7 @@ int proctask_parse_stat(const char *text, struct proctask *out)
 {
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
     unsigned long long user, sys, start, stack = 0;
+    long long child_user, child_sys;
     size_t n;
     int ppid;
 
@@ -33,15 +34,18 @@ int proctask_parse_stat(const char *text, struct proctask *out)
         return -1;
     n = (size_t)(close - open) - 1;
     memcpy(out->comm, open + 1, n < sizeof(out->comm) ? n : sizeof(out->comm) - 1);
-    /* From field 3 on: the state, ppid; 14 and 15: utime and stime; 22: starttime; 28: startstack. */
+    /* From field 3 on: the state, ppid; 14 to 17: utime, stime, cutime, cstime; 22: starttime; 28:
+     * startstack.
+     */
     if (sscanf(close + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu"
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld %*d %*d %*d %*d %llu"
                " %*u %*d %*u %*u %*u %llu",
-               &out->state, &ppid, &user, &sys, &start, &stack) < 5)
+               &out->state, &ppid, &user, &sys, &child_user, &child_sys, &start, &stack) < 7)
         return -1;
     out->ppid = ppid;
     out->user_ns = ticks_ns(user);
     out->sys_ns = ticks_ns(sys);
+    out->children_ns = ticks_ns((uint64_t)(child_user + child_sys));
     out->start_ns = ticks_ns(start);
     out->stack_start = stack;
     return 0;

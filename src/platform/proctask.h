@@ -17,6 +17,7 @@ struct proctask {
     char comm[16];
     uint64_t start_ns;        /* CLOCK_BOOTTIME, to a clock tick (10 ms) */
     uint64_t user_ns, sys_ns; /* CPU time, to a tick */
+    uint64_t children_ns;     /* that of children that have ended and were waited for, to a tick */
     uint64_t stack_start;     /* address: another one after exec; 0 where that may not be read */
 };
 

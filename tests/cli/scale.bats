@@ -46,3 +46,29 @@ AS_EXPECTED='(d["taken"] - d["expected"]) ** 2 < (5 * d["expected"] ** 0.5 + 0.0
     holds "$(samples s 'do_exit') > 0"
     holds "$(quality s unwound_share) > 0.95"
 }
+
+# tier B|C: skips where an ordinary user cannot record that way here.
+tier() {
+    "$WPROF" doctor --json 2>/dev/null | python3 -c 'import json, sys
+sys.exit(not any(t["tier"] == sys.argv[1] and t["state"] in ("ok", "limited") for t in json.load(sys.stdin)["tiers"]))' "$1" ||
+        skip "needs tier $1"
+}
+
+@test "tiers B and C: 1,000 threads that run for less than a period: together they have the samples of their time" {
+    for t in B C; do
+        tier $t
+        rm -rf s
+        "$WPROF" record -q --tier $t -F 199 -o s -- "$WORKLOADS/threads" 1000 2
+        asked 'd["lost"] == 0' "$AS_EXPECTED"
+    done
+}
+
+@test "tiers B and C: short processes" {
+    tier B
+    "$WPROF" record -q --tier B -F 199 -o s -- "$WORKLOADS/fork_churn" $((FORKS / 10)) 0 exec
+    asked 'd["rss_max"] < 256 << 20' 'd["taken"] + d["lost"] > 0.7 * d["expected"]' 'len(d["processes"]) > 1' # what the kernel does at their end is not seen
+    rm -rf s
+    tier C
+    "$WPROF" record -q --tier C -F 199 -o s -- "$WORKLOADS/fork_churn" $((FORKS / 2)) 0
+    asked 'd["rss_max"] < 256 << 20' 'd["taken"] > 0.8 * d["expected"] - 10' # but for the last 50 ms
+}

@@ -208,7 +208,7 @@ static void test_stat(void **state)
     long hz = sysconf(_SC_CLK_TCK);
 
     assert_int_equal(
-        proctask_parse_stat("42 (a) b (c) S 17 1 1 0 -1 0 1 2 3 4 100 50 0 0 20 0 3 0 7000 1 2 3 4 "
+        proctask_parse_stat("42 (a) b (c) S 17 1 1 0 -1 0 1 2 3 4 100 50 7 3 20 0 3 0 7000 1 2 3 4 "
                             "5 140737 0 0\n",
                             &t),
         0);
@@ -217,6 +217,7 @@ static void test_stat(void **state)
     assert_int_equal(t.ppid, 17);
     assert_int_equal(t.user_ns, 100 * (1000000000 / hz));
     assert_int_equal(t.sys_ns, 50 * (1000000000 / hz));
+    assert_int_equal(t.children_ns, 10 * (1000000000 / hz));
     assert_int_equal(t.start_ns, 7000ull * (1000000000ull / (uint64_t)hz));
     assert_int_equal(t.stack_start, 140737);
     assert_int_equal(proctask_parse_stat("42 (a S 17", &t), -1);
