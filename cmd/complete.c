@@ -19,7 +19,8 @@ static void offer_options(const struct opt *opts, size_t n, const char *cur)
     for (size_t i = 0; i < n; i++) {
         char *name = mem_printf("--%s", opts[i].name);
 
-        offer(name, opts[i].help, cur);
+        if (opts[i].help)
+            offer(name, opts[i].help, cur);
         free(name);
     }
 }

@@ -10,11 +10,14 @@
 #include "platform/pfm.h"
 #include "platform/spawn.h"
 #include "record/collectors.h"
+#include "record/elevate.h"
 #include "record/recorder.h"
 #include "record/summary.h"
 #include "record/tiers.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_FREQUENCY = 100000 };
 
@@ -22,7 +25,8 @@ struct record_opts {
     const char *output, *event, *collect, *without, *tier;
     uint64_t frequency, duration, delay, max_size, min_block;
     int jit_names, jvm;
-    int force, keep_going, inlines, whole_machine, quiet, verbose;
+    int force, keep_going, inlines, whole_machine, quiet, verbose, sudo;
+    const char *front; /* the collecting half's: elevate.h */
     struct opt_list pids;
 };
 
@@ -57,6 +61,9 @@ static const struct opt options[] = {
     OPT_FLAG(0, "keep-going", struct record_opts, keep_going,
              "run the command even if nothing can be recorded"),
     OPT_FLAG(0, "inlines", struct record_opts, inlines, "also name inlined functions and lines, from DWARF"),
+    OPT_FLAG(0, "sudo", struct record_opts, sudo,
+             "let sudo run the half that collects; the command stays yours"),
+    OPT_STRING(0, "front", struct record_opts, front, "SOCKET", NULL),
     OPT_FLAG('q', "quiet", struct record_opts, quiet, "say only errors"),
     OPT_FLAG('v', "verbose", struct record_opts, verbose, "say more"),
 };
@@ -160,7 +167,7 @@ static int check(const struct record_opts *o, int argc)
 {
     struct pfm_event ev;
     struct err e = {0};
-    int ways = (argc > 0) + (o->pids.n > 0) + (o->whole_machine != 0);
+    int ways = (o->front != NULL) + (argc > 0) + (o->pids.n > 0) + (o->whole_machine != 0);
 
     if (!ways)
         return command_usage(&cmd_record, "what is to be recorded? Give a command, -p PID or -a");
@@ -171,13 +178,43 @@ static int check(const struct record_opts *o, int argc)
                              MAX_FREQUENCY);
     if (o->tier && !tiers_parse(o->tier))
         return command_usage(&cmd_record, "--tier %s: not A, B or C", o->tier);
-    if (o->keep_going && !argc)
+    if (o->keep_going && !argc && !o->front)
         return command_usage(&cmd_record, "--keep-going needs a command");
     if (o->event && pfm_encode(o->event, &ev, &e)) {
         log_error("-e %s", e.msg);
         return SPAWN_FAILED;
     }
     return 0;
+}
+
+/* `record --sudo`: these options and no others hold for the half, whatever root's settings are. */
+static int elevate(const struct record_opts *given, int argc, char **argv, struct err *e)
+{
+    struct record_opts o = *given;
+    struct opt_args args = {0};
+    struct elevate_opts how = {
+        .argv = argv, .jit_names = o.jit_names, .jvm = o.jvm, .keep_going = o.keep_going};
+    int code = SPAWN_FAILED;
+
+    o.sudo = 0;
+    o.quiet |= log_get_level() < LOG_INFO;
+    o.verbose |= log_get_level() > LOG_INFO;
+    *vec_push(&args.list) = mem_strdup("--config");
+    *vec_push(&args.list) = mem_strdup("/dev/null");
+    *vec_push(&args.list) = mem_strdup("record");
+    opt_spell(options, ARRAY_SIZE(options), &o, &args);
+    if (argc)
+        *vec_push(&args.list) = mem_strdup("--front");
+    how.half = (const char *const *)args.list.a;
+    how.nhalf = args.list.n;
+    if (argc)
+        code = elevate_run(&how, e);
+    else
+        elevate_exec(how.half, how.nhalf, e);
+    for (size_t i = 0; i < args.list.n; i++)
+        free(args.list.a[i]);
+    vec_release(&args.list);
+    return code;
 }
 
 static int run(const void *values, const struct config *cfg, int argc, char **argv)
@@ -202,6 +239,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .jvm = o->jvm,
         .choose_tier = tiers_choose,
         .release_tier = tiers_release,
+        .front = o->front,
         .argv = argc ? argv : NULL,
         .pids = o->pids.a,
         .npids = o->pids.n,
@@ -217,7 +255,10 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
     if (code)
         return code;
     how.collectors = collectors_all(&how.ncollectors);
-    code = recorder_run(&how, &e);
+    if (o->sudo && geteuid())
+        code = elevate(o, argc, argv, &e);
+    else
+        code = recorder_run(&how, &e);
     if (e.msg[0])
         log_error("%s", e.msg);
     profile_release(&product.profile);
@@ -235,6 +276,7 @@ const struct command cmd_record = {
     .usage_exit = SPAWN_FAILED,
     .examples = "wprof record -- python train.py\n"
                 "wprof record -F 999 -o slow --duration 30s -- ./server --port 80\n"
-                "wprof record -p 4711 --duration 10s",
+                "wprof record -p 4711 --duration 10s\n"
+                "wprof record --sudo -- ./train.sh",
     .run = run,
 };

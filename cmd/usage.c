@@ -61,6 +61,8 @@ static void add_options(const struct opt *opts, size_t n, struct buf *out)
         const struct opt *o = &opts[i];
         size_t from = out->len;
 
+        if (!o->help)
+            continue;
         buf_addstr(out, "  ");
         if (o->letter)
             buf_addf(out, "-%c, ", o->letter);

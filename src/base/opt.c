@@ -2,6 +2,7 @@
 #include "base/opt.h"
 
 #include "base/config.h"
+#include "base/mem.h"
 #include "base/units.h"
 
 #include <stdio.h>
@@ -80,6 +81,42 @@ void opt_release(const struct opt *opts, size_t n, void *values)
             vec_release(list);
         }
     }
+}
+
+static void spell(const struct opt *o, const void *field, struct opt_args *out)
+{
+    const struct opt_list *list = field;
+    const char *text;
+
+    switch (o->type) {
+    case OPT_TYPE_FLAG:
+        if (*(const int *)field)
+            *vec_push(&out->list) = mem_printf("--%s", o->name);
+        break;
+    case OPT_TYPE_STRING:
+    case OPT_TYPE_CHOICE:
+        text = *(const char *const *)field;
+        if (text)
+            *vec_push(&out->list) = mem_printf("--%s=%s", o->name, text);
+        break;
+    case OPT_TYPE_UINT:
+    case OPT_TYPE_SIZE:
+    case OPT_TYPE_DURATION:
+        *vec_push(&out->list) =
+            mem_printf("--%s=%llu%s", o->name, (unsigned long long)*(const uint64_t *)field,
+                       o->type == OPT_TYPE_DURATION ? "ns" : "");
+        break;
+    case OPT_TYPE_LIST:
+        for (size_t i = 0; i < list->n; i++)
+            *vec_push(&out->list) = mem_printf("--%s=%s", o->name, list->a[i]);
+        break;
+    }
+}
+
+void opt_spell(const struct opt *opts, size_t n, const void *values, struct opt_args *out)
+{
+    for (size_t i = 0; i < n; i++)
+        spell(&opts[i], (const char *)values + opts[i].offset, out);
 }
 
 /* ---- parsing ---- */

@@ -44,7 +44,7 @@ struct opt {
     const char *value;   /* default as text, NULL: zero */
     const char *setting; /* "section.key" that may give the default, NULL: none */
     const char *choices; /* OPT_TYPE_CHOICE: "a|b|c" */
-    const char *help;    /* one line, no full stop */
+    const char *help;    /* one line, no full stop; NULL: between parts of wprof, never shown */
 };
 
 #define OPT_FLAG(letter, name, S, field, help)                                                               \
@@ -86,6 +86,13 @@ struct config;
 int opt_parse(const struct opt *opts, size_t n, int stop_at_operand, const struct config *cfg, int argc,
               char **argv, void *values, struct err *e);
 void opt_release(const struct opt *opts, size_t n, void *values); /* frees the lists */
+
+/* The values as arguments that give the same again, "--max-size=1073741824": appended to *out, whose strings
+ * are the caller's. Settings and defaults are in it, so that whoever gets it needs neither. */
+struct opt_args {
+    VEC(char *) list;
+};
+void opt_spell(const struct opt *opts, size_t n, const void *values, struct opt_args *out);
 
 /* The candidate nearest to `word` by Damerau-Levenshtein distance, NULL where none is near (distance > 1/3 of
  * it). */

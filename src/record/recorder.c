@@ -6,6 +6,7 @@
 #include "record/about.h"
 #include "record/collectors.h"
 #include "record/cost.h"
+#include "record/half.h"
 #include "record/jit_env.h"
 #include "record/jvm.h"
 #include "record/live.h"
@@ -27,7 +28,7 @@
 #define POLL_EVERY  (SECOND / 10) /* collectors without a descriptor, targets without a pidfd */
 
 /* epoll data above every collector's index */
-enum { WATCH_SIGNALS = 1 << 20, WATCH_TARGET, WATCH_MARKS };
+enum { WATCH_SIGNALS = 1 << 20, WATCH_TARGET, WATCH_MARKS, WATCH_FRONT };
 
 /* The launched command. */
 struct child {
@@ -42,6 +43,7 @@ struct recorder {
     struct identity who;
     struct signals signals;
     struct child command;
+    struct half half; /* of `record --sudo`: the command is its front end's, who waits for it */
     struct targets targets;
     struct jit_env jit_env;
     struct store store;
@@ -75,7 +77,7 @@ static int reap(struct recorder *r)
     struct child *c = &r->command;
     siginfo_t info = {0};
 
-    if (!c->launched || c->ended)
+    if (!c->launched || c->ended || r->half.fd >= 0)
         return 0;
     if (!waitid(P_PID, (id_t)c->spawn.pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
         collectors_ended(&r->collectors);
@@ -97,7 +99,7 @@ static int handle_signals(struct recorder *r)
     enum signal_kind kind;
 
     for (;;) {
-        int running = r->command.launched && !r->command.ended;
+        int running = r->command.launched && !r->command.ended && r->half.fd < 0;
 
         kind = signals_next(&r->signals, running ? r->command.spawn.pid : 0, &signo);
         if (kind == SIGNAL_NONE)
@@ -164,6 +166,30 @@ static int prepare_command(struct recorder *r, struct err *e)
     return 0;
 }
 
+/* The same of a command that the front end starts. */
+static int prepare_half(struct recorder *r, struct err *e)
+{
+    const char *marks;
+    struct err why = {0};
+    char **env;
+
+    if (half_meet(&r->half, r->o->front, &r->who, e))
+        return -1;
+    env = targets_env(r->half.front);
+    about_fill(&r->meta, r->half.argv, env, NULL, r->who.user);
+    targets_free_argv(env);
+    name_session(r);
+    marks = marks_prepare(r->marks, r->dir, owner(r), owner_group(r), &why);
+    if (!marks)
+        log_warn("the command can't send marks: %s", why.msg);
+    if (half_command(&r->half, marks, e))
+        return -1;
+    r->command.launched = 1;
+    *vec_push(&r->ctx.targets) = r->half.command;
+    r->meta.pid = r->half.command;
+    return 0;
+}
+
 static int prepare_targets(struct recorder *r, struct err *e)
 {
     char **argv, **env;
@@ -191,7 +217,7 @@ static int prepare(struct recorder *r, struct err *e)
     r->ctx.frequency = r->o->frequency;
     r->ctx.min_block = r->o->min_block;
     r->ctx.whole_machine = r->o->whole_machine;
-    r->ctx.launched = r->o->argv != NULL;
+    r->ctx.launched = r->o->argv || r->o->front;
     r->ctx.now = now;
     occupy_standard_fds();
     if (collectors_choose(&r->collectors, r->o->collectors, r->o->ncollectors, r->o->collect, r->o->without,
@@ -200,6 +226,8 @@ static int prepare(struct recorder *r, struct err *e)
         return -1;
     r->meta.frequency = r->o->frequency;
     r->marks = marks_new(&r->ctx);
+    if (r->o->front)
+        return prepare_half(r, e);
     if (r->o->argv)
         return prepare_command(r, e);
     if (r->o->npids) {
@@ -244,7 +272,8 @@ static int watch_all(struct recorder *r, struct err *e)
     r->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (r->epoll < 0)
         return err_sys(e, errno, "epoll");
-    if (watch(r, r->signals.fd, WATCH_SIGNALS, e))
+    if (watch(r, r->signals.fd, WATCH_SIGNALS, e) ||
+        (r->half.fd >= 0 && watch(r, r->half.fd, WATCH_FRONT, e)))
         return -1;
     for (size_t i = 0; i < r->targets.list.n; i++) {
         if (r->targets.list.a[i].fd < 0)
@@ -336,6 +365,28 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* 1 when the recording is to end. */
+static int handle_front(struct recorder *r)
+{
+    struct link_status s = {0};
+
+    switch (half_next(&r->half, &s)) {
+    case HALF_ENDING:
+        collectors_ended(&r->collectors);
+        half_seen(&r->half);
+        return 0;
+    case HALF_ENDED:
+        r->command.status = s.status;
+        r->command.usage = s.usage;
+        r->command.ended = 1;
+        return 0;
+    case HALF_NOTHING:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
 /* Until `until` or something happened: an error is left for the next round, that is what epoll_wait is for.
  */
 static void wait_for_events(struct recorder *r, uint64_t until)
@@ -352,6 +403,9 @@ static void wait_for_events(struct recorder *r, uint64_t until)
         } else if (ev[i].data.u64 == WATCH_TARGET) {
             if (!targets_alive(&r->targets) && !r->end_reason)
                 r->end_reason = "targets ended";
+        } else if (ev[i].data.u64 == WATCH_FRONT) {
+            if (handle_front(r) && !r->end_reason)
+                r->end_reason = "interrupted";
         } else if (ev[i].data.u64 == WATCH_MARKS) {
             marks_poll(r->marks);
         } else {
@@ -477,6 +531,8 @@ static int seal(struct recorder *r, uint64_t since)
 /* The command may outlive its recording: nothing of that is kept while we wait. */
 static int wait_for_command(struct recorder *r)
 {
+    if (r->half.fd >= 0) /* the front end does */
+        return 0;
     while (!r->command.ended) {
         struct epoll_event ev;
 
@@ -512,6 +568,7 @@ static void release(struct recorder *r)
         close(r->epoll);
     if (r->signals.fd >= 0)
         signals_give_back(&r->signals);
+    half_release(&r->half);
     identity_release(&r->who);
     jit_env_release(&r->jit_env);
     free(r->dir);
@@ -535,6 +592,12 @@ static int start(struct recorder *r, struct err *e)
         if (go_unrecorded(r, &why, e))
             return SPAWN_FAILED;
     }
+    if (r->half.fd >= 0) {
+        if (!half_ready(&r->half))
+            return 0;
+        discard(r);
+        return SPAWN_FAILED;
+    }
     if (r->command.launched && spawn_open_gate(&r->command.spawn, e)) {
         r->command.launched = 0;
         discard(r);
@@ -552,7 +615,7 @@ static int run(struct recorder *r)
     if (r->sink.w &&
         session_write_meta(r->sink.w, &r->meta, &e)) /* with the start's times, for who reads it live */
         log_debug("%s", e.msg);
-    live_begin(&r->live, r->o->quiet, r->command.launched);
+    live_begin(&r->live, r->o->quiet || r->half.output_shown, r->command.launched);
     if (!r->end_reason && r->o->delay)
         wait_for_delay(r);
     record(r);
@@ -565,7 +628,7 @@ static int run(struct recorder *r)
 
 int recorder_run(const struct recorder_opts *o, struct err *e)
 {
-    struct recorder r = {.o = o, .epoll = -1, .signals = {.fd = -1}};
+    struct recorder r = {.o = o, .epoll = -1, .signals = {.fd = -1}, .half = {.fd = -1}};
     int code;
 
     r.command.spawn.gate = r.command.spawn.report = -1;

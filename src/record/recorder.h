@@ -34,7 +34,8 @@ struct recorder_opts {
     const char *tier;   /* "A", "B" or "C"; NULL: the best that works */
     int (*choose_tier)(struct record_ctx *ctx, const char *forced, struct err *e); /* tiers.h; NULL: none */
     void (*release_tier)(struct record_ctx *ctx);
-    /* One of the three. */
+    /* One of the four. */
+    const char *front; /* the collecting half of `record --sudo`: its front end's socket (half.h) */
     char *const *argv; /* NULL: nothing is launched */
     const char *const *pids;
     size_t npids;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
 #include "base/config.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -172,6 +173,30 @@ static void nearest_names(void **state)
     assert_int_equal(opt_distance("", "abc"), 3);
 }
 
+static void spelled_options_give_the_same_again(void **state)
+{
+    struct result r = parse("-o a=b -F 7 -d 1.5s --max-size 3k --format svg -p 1 -p 2 -q", 0, NULL), again;
+    struct opt_args args = {0};
+    struct buf text = {0};
+
+    opt_spell(options, ARRAY_SIZE(options), &r.v, &args);
+    for (size_t i = 0; i < args.list.n; i++) {
+        buf_addf(&text, "%s%s", i ? " " : "", args.list.a[i]);
+        free(args.list.a[i]);
+    }
+    vec_release(&args.list);
+    assert_string_equal(buf_str(&text), "--output=a=b --frequency=7 --duration=1500000000ns --max-size=3072 "
+                                        "--format=svg --pid=1 --pid=2 --quiet");
+    release(&r);
+    again = parse(buf_str(&text), 0, NULL);
+    assert_int_equal(again.v.duration, 1500000000);
+    assert_int_equal(again.v.size, 3072);
+    assert_int_equal(again.v.pids.n, 2);
+    assert_int_equal(again.v.all, 0);
+    release(&again);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +207,7 @@ int main(void)
         cmocka_unit_test(refusals_name_the_option),
         cmocka_unit_test(settings_stand_under_the_command_line),
         cmocka_unit_test(nearest_names),
+        cmocka_unit_test(spelled_options_give_the_same_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

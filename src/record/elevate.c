@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/elevate.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "platform/spawn.h"
+#include "record/jit_env.h"
+#include "record/link.h"
+#include "record/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct elevate {
+    const struct elevate_opts *o;
+    struct signals signals;
+    struct spawn spawn;
+    struct jit_env env;
+    pid_t sudo;        /* 0: none, or waited for */
+    int listener, fd;  /* fd: to the half; -1 */
+    int talk;          /* sudo's stderr; -1 */
+    struct buf said;   /* of it */
+    int met;           /* the half has been there */
+    int running;       /* the command has passed its gate */
+    int zombie, ended; /* it has ended; and was waited for */
+    int interrupted;
+    int status;
+};
+
+/* ---- sudo ---- */
+
+static char *own_path(struct err *e)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    if (n <= 0) {
+        err_sys(e, errno, "/proc/self/exe");
+        return NULL;
+    }
+    path[n] = '\0';
+    return mem_strdup(path);
+}
+
+/* sudo [-n] -- wprof half... [name], NULL-terminated; strings are borrowed. */
+static char **sudo_argv(const char *self, int ask, const char *const *half, size_t n, const char *name)
+{
+    char **argv = mem_calloc(n + 6, sizeof(*argv)), **at = argv;
+
+    *at++ = (char *)"sudo";
+    if (!ask)
+        *at++ = (char *)"-n";
+    *at++ = (char *)"--";
+    *at++ = (char *)self;
+    for (size_t i = 0; i < n; i++)
+        *at++ = (char *)half[i];
+    if (name)
+        *at++ = (char *)name;
+    return argv;
+}
+
+static void __attribute__((noreturn)) no_sudo(void)
+{
+    static const char text[] = "there is no sudo in PATH";
+
+    if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+        _exit(1);
+    _exit(1);
+}
+
+static void restore(const struct elevate *v)
+{
+    sigaction(SIGPIPE, &v->signals.before.pipe, NULL);
+    sigaction(SIGCHLD, &v->signals.before.chld, NULL);
+    sigprocmask(SIG_SETMASK, &v->signals.before.mask, NULL);
+}
+
+/* In the background, with our end of its stderr in v->talk. */
+static int start_sudo(struct elevate *v, char **argv, struct err *e)
+{
+    int talk[2], nothing;
+
+    if (pipe2(talk, O_CLOEXEC))
+        return err_sys(e, errno, "pipe");
+    v->sudo = fork();
+    if (v->sudo < 0) {
+        v->sudo = 0;
+        close(talk[0]);
+        close(talk[1]);
+        return err_sys(e, errno, "fork");
+    }
+    if (!v->sudo) {
+        setpgid(0, 0);
+        nothing = open("/dev/null", O_RDWR);
+        dup2(nothing, STDIN_FILENO);
+        dup2(nothing, STDOUT_FILENO);
+        dup2(talk[1], STDERR_FILENO);
+        restore(v);
+        execvp("sudo", argv);
+        no_sudo();
+    }
+    close(talk[1]);
+    v->talk = talk[0];
+    fcntl(v->talk, F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+static void hear(struct elevate *v)
+{
+    char text[512];
+    ssize_t n;
+
+    while (v->talk >= 0 && (n = read(v->talk, text, sizeof(text))) != 0) {
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            return;
+        }
+        if (v->said.len < 4096)
+            buf_add(&v->said, text, (size_t)n);
+    }
+    if (v->talk >= 0)
+        close(v->talk);
+    v->talk = -1;
+}
+
+/* Asks for the password on the terminal: 0 when sudo has it. */
+static int ask_password(struct elevate *v)
+{
+    char *argv[] = {(char *)"sudo", (char *)"-v", NULL};
+    int status = -1, terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    pid_t pid;
+
+    if (terminal < 0)
+        return -1;
+    close(terminal);
+    pid = fork();
+    if (!pid) {
+        restore(v);
+        execvp("sudo", argv);
+        _exit(1);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
+}
+
+/* ---- what happens ---- */
+
+static void note_children(struct elevate *v)
+{
+    siginfo_t info = {0};
+
+    if (v->sudo && waitpid(v->sudo, NULL, WNOHANG) == v->sudo)
+        v->sudo = 0;
+    if (v->running && !v->zombie && !waitid(P_PID, (id_t)v->spawn.pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+        info.si_pid)
+        v->zombie = 1;
+}
+
+static void handle_signals(struct elevate *v)
+{
+    enum signal_kind kind;
+    int signo;
+
+    while ((kind = signals_next(&v->signals, v->running && !v->ended ? v->spawn.pid : 0, &signo)) !=
+           SIGNAL_NONE) {
+        int running = v->running && !v->zombie;
+
+        if (kind == SIGNAL_CHILD)
+            note_children(v);
+        else if (kind == SIGNAL_FORWARD && running)
+            kill(v->spawn.pid, signo);
+        else if (kind == SIGNAL_INTERRUPT || !running)
+            v->interrupted = 1;
+    }
+}
+
+/* Until one of the descriptors has something, or a signal came; 1: the socket does. */
+static int wait_for(struct elevate *v, int socket)
+{
+    struct pollfd fds[] = {{v->signals.fd, POLLIN, 0}, {socket, POLLIN, 0}, {v->talk, POLLIN, 0}};
+
+    if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+        return 0;
+    if (fds[0].revents)
+        handle_signals(v);
+    if (fds[2].revents)
+        hear(v);
+    return fds[1].revents != 0;
+}
+
+/* ---- meeting the half ---- */
+
+/* 0: the half is there. 1: sudo ended without, as v->said tells. */
+static int wait_for_half(struct elevate *v, struct err *e)
+{
+    while (v->fd < 0) {
+        pid_t pid;
+        uid_t uid;
+
+        if (wait_for(v, v->listener)) {
+            v->fd = accept4(v->listener, NULL, NULL, SOCK_CLOEXEC);
+            if (v->fd >= 0 && (link_peer(v->fd, &pid, &uid) || uid != 0)) { /* not ours */
+                close(v->fd);
+                v->fd = -1;
+            }
+            v->met = v->fd >= 0;
+            continue;
+        }
+        if (v->interrupted)
+            return err_set(e, "interrupted");
+        note_children(v);
+        if (!v->sudo) {
+            hear(v);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What sudo said, its name in front or not. */
+static int refused(struct elevate *v, struct err *e)
+{
+    const char *said = buf_str(&v->said);
+
+    said += strncmp(said, "sudo: ", 6) ? 0 : 6;
+    return err_set(e, "--sudo: sudo: %.*s", (int)strcspn(said, "\n"),
+                   *said ? said : "it ended without a word");
+}
+
+static int try_sudo(struct elevate *v, char **argv, struct err *e)
+{
+    buf_clear(&v->said);
+    return start_sudo(v, argv, e) ? -1 : wait_for_half(v, e);
+}
+
+static int meet(struct elevate *v, struct err *e)
+{
+    char name[LINK_NAME], *self = own_path(e), **argv;
+    int rc;
+
+    v->listener = self ? link_listen(name, e) : -1;
+    if (v->listener < 0) {
+        free(self);
+        return -1;
+    }
+    argv = sudo_argv(self, 0, v->o->half, v->o->nhalf, name);
+    rc = try_sudo(v, argv, e);
+    if (rc == 1 && strstr(buf_str(&v->said), "password") && !ask_password(v)) {
+        rc = try_sudo(v, argv, e);
+        if (rc == 1 && strstr(buf_str(&v->said), "password"))
+            rc = err_set(e, "--sudo: sudo asks for the password each time here (timestamp_timeout=0): use "
+                            "`sudo wprof record`, which runs the command as you, too");
+    }
+    free(argv);
+    free(self);
+    return rc == 1 ? refused(v, e) : rc;
+}
+
+/* ---- the command ---- */
+
+static int say_hello(struct elevate *v, struct err *e)
+{
+    int fds[LINK_FDS] = {[LINK_STDERR] = STDERR_FILENO}, rc;
+    struct buf b = {0};
+
+    fds[LINK_CWD] = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fds[LINK_CWD] < 0)
+        return err_sys(e, errno, "the current directory");
+    buf_addch(&b, isatty(STDOUT_FILENO) ? 't' : 'f');
+    for (char *const *p = v->o->argv; *p; p++)
+        buf_add(&b, *p, strlen(*p) + 1);
+    rc = link_send(v->fd, LINK_HELLO, b.data, b.len, fds);
+    close(fds[LINK_CWD]);
+    buf_release(&b);
+    return rc ? err_set(e, "the collecting half ended") : 0;
+}
+
+/* Exchanges what the command needs, and starts it behind its gate. */
+static int prepare(struct elevate *v, struct err *e)
+{
+    struct spawn_how how = {.argv = v->o->argv, .signals = &v->signals.before, .more = v->env.list.a};
+    struct buf marks = {0};
+    int32_t pid;
+    int rc = -1;
+
+    if (say_hello(v, e))
+        return -1;
+    if (link_receive(v->fd, &marks, NULL) != LINK_MARKS) {
+        buf_release(&marks);
+        return err_set(e, "the collecting half ended");
+    }
+    how.marks = marks.len ? marks.data : NULL;
+    if (!spawn_behind_gate(&v->spawn, &how, e)) {
+        pid = v->spawn.pid;
+        rc = link_send(v->fd, LINK_COMMAND, &pid, sizeof(pid), NULL) ? err_set(e, "the collecting half ended")
+                                                                     : 0;
+    }
+    buf_release(&marks);
+    return rc;
+}
+
+static void part(struct elevate *v)
+{
+    if (v->fd >= 0)
+        close(v->fd);
+    v->fd = -1;
+}
+
+/* 0: the half counts. 1: it won't, and has said why. */
+static int wait_ready(struct elevate *v, struct err *e)
+{
+    struct buf b = {0};
+    int type = 0;
+
+    while (type != LINK_READY && type >= 0) {
+        if (v->interrupted)
+            break;
+        if (wait_for(v, v->fd))
+            type = link_receive(v->fd, &b, NULL);
+    }
+    buf_release(&b);
+    if (v->interrupted && type != LINK_READY)
+        return err_set(e, "interrupted");
+    if (type < 0)
+        part(v);
+    return type < 0;
+}
+
+static int open_gate(struct elevate *v, struct err *e)
+{
+    if (spawn_open_gate(&v->spawn, e)) {
+        if (v->fd >= 0)
+            link_send(v->fd, LINK_FAILED, NULL, 0, NULL);
+        return -1;
+    }
+    v->running = 1;
+    if (v->fd >= 0 && link_send(v->fd, LINK_RUNS, NULL, 0, NULL))
+        part(v);
+    note_children(v); /* it may have ended before we looked */
+    return 0;
+}
+
+static void reap(struct elevate *v)
+{
+    struct link_status s = {0};
+
+    while (wait4(v->spawn.pid, &s.status, 0, &s.usage) < 0 && errno == EINTR)
+        ;
+    v->status = s.status;
+    v->ended = 1;
+    if (v->fd >= 0 && link_send(v->fd, LINK_STATUS, &s, sizeof(s), NULL))
+        part(v);
+}
+
+/* Until the command has ended, and the half has sealed the session. */
+static void attend(struct elevate *v)
+{
+    int told_end = 0, told_interrupt = 0, seen = 0;
+    struct buf b = {0};
+
+    while (!v->ended || v->fd >= 0) {
+        if (v->zombie && !told_end && v->fd >= 0 && link_send(v->fd, LINK_ENDED, NULL, 0, NULL))
+            part(v);
+        told_end = v->zombie;
+        if (v->interrupted && !told_interrupt && v->fd >= 0 &&
+            link_send(v->fd, LINK_INTERRUPT, NULL, 0, NULL))
+            part(v);
+        told_interrupt = v->interrupted;
+        if (v->zombie && !v->ended && (seen || v->fd < 0))
+            reap(v);
+        if (v->ended && v->fd < 0)
+            break;
+        if (!wait_for(v, v->fd))
+            continue;
+        switch (link_receive(v->fd, &b, NULL)) {
+        case LINK_SEEN:
+            seen = 1;
+            break;
+        case -1:
+            part(v);
+            break;
+        default:
+            break;
+        }
+    }
+    buf_release(&b);
+}
+
+/* ---- the whole ---- */
+
+static void release(struct elevate *v)
+{
+    part(v);
+    if (v->listener >= 0)
+        close(v->listener);
+    if (v->talk >= 0)
+        close(v->talk);
+    if (v->sudo) /* it may not be ours to end: one that nobody ever heard of isn't waited for */
+        waitpid(v->sudo, NULL, v->met ? 0 : WNOHANG);
+    if (v->ended)
+        v->spawn.pid = 0;
+    spawn_cancel(&v->spawn);
+    if (v->signals.fd >= 0)
+        signals_give_back(&v->signals);
+    buf_release(&v->said);
+    jit_env_release(&v->env);
+}
+
+static int exit_code_of(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Nothing will be recorded, `why` or as the half has said. 0: the command is to run all the same. */
+static int go_unrecorded(struct elevate *v, const struct err *why, struct err *e)
+{
+    const char *name = v->o->argv[0];
+
+    if (!v->o->keep_going || v->interrupted) {
+        *e = *why;
+        return why->msg[0] ? err_wrap(e, "%s was not started", name) : err_set(e, "%s was not started", name);
+    }
+    if (why->msg[0])
+        log_warn("%s", why->msg);
+    log_warn("%s runs unrecorded (--keep-going)", name);
+    part(v);
+    return 0;
+}
+
+static int get_ready(struct elevate *v, struct err *e)
+{
+    struct spawn_how how = {.argv = v->o->argv, .signals = &v->signals.before, .more = v->env.list.a};
+    struct err why = {0};
+    int rc = meet(v, &why);
+
+    if (!rc)
+        rc = prepare(v, &why);
+    if (rc && v->spawn.failure) { /* of the command itself */
+        *e = why;
+        return -1;
+    }
+    if (!rc)
+        rc = wait_ready(v, &why);
+    if (!rc)
+        return 0;
+    if (go_unrecorded(v, &why, e))
+        return -1;
+    return v->spawn.pid ? 0 : spawn_behind_gate(&v->spawn, &how, e);
+}
+
+int elevate_run(const struct elevate_opts *o, struct err *e)
+{
+    struct elevate v = {.o = o, .listener = -1, .fd = -1, .talk = -1, .signals = {.fd = -1}};
+    int code = SPAWN_FAILED;
+
+    char **env = spawn_env(NULL);
+
+    v.spawn.gate = v.spawn.report = -1;
+    jit_env_fill(&v.env, env, o->jit_names, o->jvm);
+    spawn_free_env(env);
+    if (!signals_take(&v.signals, e) && !get_ready(&v, e) && !open_gate(&v, e)) {
+        attend(&v);
+        code = exit_code_of(v.status);
+    } else if (v.spawn.failure) {
+        code = v.spawn.failure;
+    }
+    release(&v);
+    return code;
+}
+
+int elevate_exec(const char *const *half, size_t nhalf, struct err *e)
+{
+    char *self = own_path(e), **argv;
+
+    if (!self)
+        return -1;
+    argv = sudo_argv(self, 1, half, nhalf, NULL);
+    execvp("sudo", argv);
+    err_sys(e, errno, "--sudo: sudo");
+    free(argv);
+    free(self);
+    return -1;
+}
