@@ -127,6 +127,8 @@ static __always_inline enum walk_status stack_guess(struct stack_scratch *s)
         s->sample.flags |= WIRE_FRAMEPTR;
         return st;
     }
+    if (s->near.flags & WIRE_MAP_JAVA)
+        return WALK_STUCK;
     st = walk_native_scan(0, &s->regs);
     if (st == WALK_RUNNING)
         s->sample.flags |= WIRE_SCANNED;

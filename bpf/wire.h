@@ -31,6 +31,7 @@ struct wire_mapping {
 enum {
     WIRE_MAP_JIT = 1,      /* anonymous memory: no table will ever come */
     WIRE_MAP_FRAMEPTR = 2, /* code without a row keeps frame pointers; in a file, but for leaves */
+    WIRE_MAP_JAVA = 4,     /* HotSpot: where it keeps none, user space searches in its own way */
 };
 
 /* Where a module's rows lie in `rows`: n of them; n == 0 as long as they are not there. */

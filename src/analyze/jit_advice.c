@@ -62,9 +62,9 @@ void jit_advice(const struct store *s, uint64_t scanned, uint64_t samples, unsig
     if (names)
         buf_addf(out, "%s\n", names);
     if (x.java && scanned * FEW > samples)
-        buf_addf(
-            out,
-            "%llu stacks through Java code were guessed, with callers missing: wprof record --jvm, or java "
-            "-XX:+PreserveFramePointer\n",
-            (unsigned long long)scanned);
+        buf_addf(out,
+                 "%llu stacks through Java code were guessed, and may lack callers or name wrong ones: wprof "
+                 "record --jvm, or java "
+                 "-XX:+PreserveFramePointer\n",
+                 (unsigned long long)scanned);
 }

@@ -25,12 +25,13 @@ static int find_map(void *ctx, uint64_t pc, struct walk_map *out)
         return -1;
     file = modules_get(track_modules(f->track), m->file);
     *out = (struct walk_map){.start = m->start, .end = m->end, .bias = m->bias, .module = m->file};
-    if (file)
+    if (file) {
         out->lazy = modules_lazy(file);
-    if (file)
         out->frame_pointers = file->runtime == JIT_V8 ? WALK_FP_BUT_LEAVES : WALK_FP_UNKNOWN;
-    else
+    } else {
         out->frame_pointers = process_jit_keeps_fp(f->process) ? WALK_FP_KEPT : WALK_FP_UNKNOWN;
+        out->java = f->process->runtime == JIT_JVM;
+    }
     return 0;
 }
 

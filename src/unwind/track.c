@@ -452,7 +452,8 @@ static void publish_slice(struct track *t, struct process *p, uint64_t now)
                 t->tables[w.table].first = WIRE_TABLE_NONE;
             w.flags = f->runtime == JIT_V8 ? WIRE_MAP_FRAMEPTR : 0;
         } else
-            w.flags = WIRE_MAP_JIT | (process_jit_keeps_fp(p) ? WIRE_MAP_FRAMEPTR : 0);
+            w.flags = WIRE_MAP_JIT | (process_jit_keeps_fp(p) ? WIRE_MAP_FRAMEPTR : 0) |
+                      (p->runtime == JIT_JVM ? WIRE_MAP_JAVA : 0);
         *vec_push(&t->scratch) = w;
     }
     id = slices_put(&t->slices, t->scratch.a, (uint32_t)t->scratch.n, now);

@@ -10,7 +10,7 @@ static int walk_read(void *mem, __u64 addr, void *dst, __u32 size);
 
 #define SCAN_SLOTS  512
 #define SAVED_SLOTS 6   /* callee-saved registers that a function may have pushed below its return address */
-#define MAX_NEST    128 /* guesses on top of each other: each frame of JIT code is one */
+#define MAX_NEST    256 /* guesses on top of each other: each frame of JIT code is one */
 #define MAX_WORK    50000 /* frames and slots that guessing may look at in one walk: some 5 ms */
 #define ENOUGH                                                                                               \
     4 /* rows that fit one another: after so many, the copied stack's end is no reason for doubt             \
@@ -315,6 +315,35 @@ static int scan(struct walker *w, struct position *at, unsigned from, unsigned t
     return 0;
 }
 
+/*
+ * HotSpot's code without frame pointers: compiled code is called by its like and by stubs, and its prologue
+ * saves rbp, whatever that is, right below the return address; the interpreter and the stubs keep frame
+ * pointers, and the interpreter's return addresses follow no call. What else on the stack looks like a return
+ * address is of calls that have ended.
+ */
+static int scan_java(struct walker *w, struct position *at, unsigned nest, enum walk_status *st)
+{
+    uint64_t slot = at->regs.sp, bp = 0, v = 0;
+
+    for (unsigned i = 0; i < SCAN_SLOTS && spend(w); i++, slot += 8, bp = v) {
+        int framed = slot == at->regs.bp + 8;
+        struct position try = *at;
+        struct walk_map m;
+
+        if (walk_read(w, slot, &v, 8))
+            return 0;
+        if (!is_code(w, v - 1, &m) || (!m.java && !framed) ||
+            (!framed && !walk_bp_plausible(bp, slot + 8) && !is_return_address(w, v)))
+            continue;
+        try.regs = (struct walk_regs){.ip = v, .sp = slot + 8, .bp = i ? bp : at->regs.bp};
+        if (try_guess(w, &try, nest, WALK_F_SCANNED, st)) {
+            *at = try;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Does the call before return address v lead to the function that pc is in, as far as can be told? */
 static int may_have_called(struct walker *w, uint64_t v, uint64_t pc)
 {
@@ -375,9 +404,13 @@ static enum walk_status guess(struct walker *w, struct position *at, enum walk_s
         w->lacks_bp = 0;
         return scan_for_bp(w, at, nest, &st) ? st : why;
     }
-    if (scan(w, at, 0, near, nest, &st) || try_frame_pointer(w, at, nest, &st) ||
-        scan(w, at, near, SCAN_SLOTS, nest, &st))
+    if (at->map.java) {
+        if (scan_java(w, at, nest, &st))
+            return st;
+    } else if (scan(w, at, 0, near, nest, &st) || try_frame_pointer(w, at, nest, &st) ||
+               scan(w, at, near, SCAN_SLOTS, nest, &st)) {
         return st;
+    }
     w->flags = flags;
     return why;
 }

@@ -30,6 +30,7 @@ struct walk_map {
     const struct unw_table *table; /* NULL: not loaded */
     struct unw_lazy *lazy;         /* asked where table is NULL; NULL too: code without tables (JIT) */
     uint32_t module;               /* the caller's own number, handed through to the frames */
+    uint8_t java;                  /* HotSpot: compiled code, which only its like calls, and stubs */
     uint8_t frame_pointers;        /* enum walk_fp: does code without a row keep one? */
 };
 

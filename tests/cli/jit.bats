@@ -177,6 +177,9 @@ need_java() {
 
 @test "java without frame pointers: what was guessed is counted, with what would help" {
     need_java
+    rec -- java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -cp "$CLASSES" Known split 2
+    split_70 'Known.hotA;Known.leafA' 'Known.hotB;Known.leafB'
+    holds "$(share s '^java;clone3?;start_thread;.*JavaMain;.*JavaCalls' 'Known.leaf[AB]') > 0.95"
     rec -- java -cp "$CLASSES" Known deep 1.5
     holds "$(quality s scanned) > 50"
     notes | grep -q 'guessed.*PreserveFramePointer'

@@ -24,11 +24,13 @@ struct replay {
     uint8_t *stack; /* the words that were read, zeros between them */
     size_t stack_n;
     int no_code;
+    int java; /* the first mapping is HotSpot's code */
 };
 
 static int on_map(void *ctx, uint64_t pc, struct walk_map *m)
 {
-    const struct fixture *fx = &((struct replay *)ctx)->fx;
+    const struct replay *r = ctx;
+    const struct fixture *fx = &r->fx;
 
     for (size_t i = 0; i < fx->maps.n; i++) {
         const struct fixture_map *e = &fx->maps.a[i];
@@ -37,6 +39,7 @@ static int on_map(void *ctx, uint64_t pc, struct walk_map *m)
             continue;
         *m = (struct walk_map){.start = e->start, .end = e->end, .module = e->module};
         m->frame_pointers = e->frame_pointers;
+        m->java = r->java && !i;
         return 0;
     }
     return -1;
@@ -473,6 +476,38 @@ static void frame_pointers_that_lead_nowhere(void **state)
     replay_close(&r);
 }
 
+/*
+ * HotSpot without frame pointers. The top frame is compiled and its rbp is data; below its return address
+ * into the interpreter, which follows no call, stands the interpreter's frame pointer. A library's return
+ * address before that is stale. The interpreter's frame leads to the stub that the library called.
+ */
+static void java_is_told_by_the_saved_rbp(void **state)
+{
+    enum { INTERPRETER = JIT + 0x100, STUB = JIT + 0x200 };
+    static const uint64_t slots[] = {
+        LIB_SP,     2,       STACK + 56, INTERPRETER, /* compiled */
+        5,          LIB_SP,  7, /* interpreted: no call lies before what it returns to */
+        STACK + 88, STUB,       /* its frame: STACK + 56 */
+        8,          9,          /* the stub's */
+        0,          LIB_END, 0, /* STACK + 88 */
+    };
+    static const uint64_t ips[] = {JIT, INTERPRETER, STUB, LIB_END};
+    struct walk_frame frames[8];
+    struct walk_result res;
+    struct replay r;
+
+    made_open(&r, slots, ARRAY_SIZE(slots));
+    r.java = 1;
+    r.fx.regs.bp = 0x42;
+    replay_walk(&r, r.stack_n, frames, 8, &res);
+    assert_int_equal(res.status, WALK_ROOT);
+    assert_int_equal(res.n, ARRAY_SIZE(ips));
+    for (size_t i = 0; i < ARRAY_SIZE(ips); i++)
+        assert_int_equal(frames[i].ip, ips[i]);
+    assert_int_equal(res.flags, WALK_F_SCANNED);
+    replay_close(&r);
+}
+
 /* ---- this program's own stack ---- */
 
 struct own {
@@ -602,6 +637,7 @@ int main(void)
         cmocka_unit_test(deep_recursion_by_frame_pointer),
         cmocka_unit_test(a_leaf_without_a_frame),
         cmocka_unit_test(frame_pointers_that_lead_nowhere),
+        cmocka_unit_test(java_is_told_by_the_saved_rbp),
         cmocka_unit_test(own_stack_by_table_and_by_entry),
     };
 
