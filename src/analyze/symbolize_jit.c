@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,11 +63,31 @@ static int open_conventional(const struct job *j)
     return fd;
 }
 
+/* In the directory that was /tmp for the process. */
+static int open_in_tmp(const struct job *j, int tmp)
+{
+    char name[64];
+    struct stat st;
+    int fd;
+
+    if (!j->task)
+        return -1;
+    snprintf(name, sizeof(name), "perf-%u.map", j->task->own_pid ? j->task->own_pid : j->task->pid);
+    fd = openat(tmp, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || is_stale(&st, j->task))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 static int open_map(const struct job *j)
 {
     struct stat st;
     int fd = -1;
 
+    if (j->module->fd >= 0 && !fstat(j->module->fd, &st) && S_ISDIR(st.st_mode))
+        return open_in_tmp(j, j->module->fd);
     if (j->module->fd >= 0)
         return fcntl(j->module->fd, F_DUPFD_CLOEXEC, 0);
     if (j->path[0] == '/')

@@ -4,8 +4,11 @@
 #include "base/hash.h"
 #include "platform/clock.h"
 #include "platform/perfmap.h"
+#include "platform/procfs.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A stack seen once costs 24 bytes here; when there are that many, begin anew. */
 #define MEMO_MAX 400000
@@ -51,6 +54,21 @@ static uint32_t kernel_frame(struct intern *n, const struct raw_frame *r)
 /* Most JIT compilers never write a map: looking for it at each new address would cost more than the walk. */
 #define PERF_MAP_RETRY_NS 500000000ull
 
+/* A map that is written at the process's end, in a file system that ends with it, can only be found from
+ * there. */
+static int keep_tmp(const struct process *p)
+{
+    struct stat its, ours;
+    int fd = p->gone || !p->ns_tgid ? -1 : procfs_open_tmp((pid_t)p->ns_tgid);
+
+    if (fd >= 0 && !fstat(fd, &its) && !stat("/tmp", &ours) &&
+        (its.st_dev != ours.st_dev || its.st_ino != ours.st_ino))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 static uint32_t jit_module(struct intern *n, struct process *p)
 {
     struct module m = {.kind = MODULE_JIT, .fd = -1, .task = p->leader};
@@ -72,6 +90,7 @@ static uint32_t jit_module(struct intern *n, struct process *p)
         if (p->jit_module)
             return p->jit_module;
         m.path = strtab_add(&n->store->strings, "[jit]");
+        m.fd = keep_tmp(p);
     }
     return p->jit_module = frames_add_module(&n->store->frames, &m);
 }

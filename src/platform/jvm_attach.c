@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -118,26 +117,6 @@ static int refuses(pid_t pid)
     buf_release(&path);
     buf_release(&text);
     return found;
-}
-
-/* /tmp of its root, with symbolic links resolved there. */
-static int open_tmp(pid_t pid)
-{
-    struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    char path[64];
-    int root, fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-    root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
-        return -1;
-    fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
-    if (fd < 0 &&
-        (errno == ENOSYS || errno == EPERM)) /* Linux before 5.6, or a filter that does not know it */
-        fd = openat(root, "tmp", (int)how.flags | O_NOFOLLOW);
-    close(root);
-    return fd;
 }
 
 static int left_ms(const struct jvm *j)
@@ -262,7 +241,7 @@ int jvm_write_perf_map(pid_t pid, int timeout_ms, struct err *e)
     else if (refuses(pid))
         err_set(e, "it takes no requests (-XX:+DisableAttachMechanism)");
     else if (!read_status(&j, e)) {
-        j.tmp = open_tmp(pid);
+        j.tmp = procfs_open_tmp(pid);
         if (j.tmp < 0)
             err_sys(e, errno, "its /tmp");
         else if (!wake(&j, e))

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -129,4 +131,23 @@ ssize_t procfs_read_memory(pid_t pid, uint64_t addr, void *dst, size_t n)
     struct iovec to = {dst, n}, from = {(void *)(uintptr_t)addr, n};
 
     return process_vm_readv(pid, &to, 1, &from, 1, 0);
+}
+
+int procfs_open_tmp(pid_t pid)
+{
+    struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    char path[64];
+    int root, fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+    root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return -1;
+    fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+    if (fd < 0 &&
+        (errno == ENOSYS || errno == EPERM)) /* Linux before 5.6, or a filter that does not know it */
+        fd = openat(root, "tmp", (int)how.flags | O_NOFOLLOW);
+    close(root);
+    return fd;
 }

@@ -40,4 +40,8 @@ int procfs_cpuset(pid_t pid, struct buf *out);
  */
 ssize_t procfs_read_memory(pid_t pid, uint64_t addr, void *dst, size_t n);
 
+/* /tmp of the process's own root, with symbolic links resolved there: a directory for the *at() calls, whose
+ * file system lives on with it when the process and its mount namespace are gone. -1: errno. */
+int procfs_open_tmp(pid_t pid);
+
 #endif

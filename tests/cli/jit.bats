@@ -175,6 +175,14 @@ need_java() {
     whole
 }
 
+@test "java --jvm: in pid and mount namespaces with a /tmp that ends with them" {
+    need_java
+    need_command unshare
+    rec --jvm -- unshare -m -p -f --mount-proc sh -c '
+        mount -t tmpfs none /mnt && cp "$1"/Known.class /mnt/ && mount -t tmpfs none /tmp && exec java -cp /mnt Known split 2' - "$CLASSES"
+    split_70 'Known.hotA;Known.leafA' 'Known.hotB;Known.leafB'
+}
+
 @test "java without frame pointers: what was guessed is counted, with what would help" {
     need_java
     rec -- java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -cp "$CLASSES" Known split 2

@@ -131,6 +131,29 @@ static void test_perf_map_by_path(void **state)
     store_release(&s);
 }
 
+/* Its /tmp was kept, since it ends with the process. */
+static void test_perf_map_in_a_kept_directory(void **state)
+{
+    struct symbolize_opts o = {.same_boot = 0};
+    struct task t = {.pid = 9, .tid = 9, .own_pid = 3};
+    struct store s = {0};
+    char dir[256], *slash;
+    uint32_t id, other;
+
+    put_file("perf-3.map", "2000 10 void app.Main.go()\n");
+    snprintf(dir, sizeof(dir), "%s", at("perf-3.map"));
+    slash = strrchr(dir, '/');
+    *slash = '\0';
+    id = add_jit(&s, "[jit]", tasks_add(&s.tasks, &t), open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), 0x2001);
+    t.pid = t.tid = t.own_pid = 4;
+    other =
+        add_jit(&s, "[jit]", tasks_add(&s.tasks, &t), open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), 0x2001);
+    run(&s, &o);
+    expect_names(&s, id, "app.Main.go");
+    expect_names(&s, other, "");
+    store_release(&s);
+}
+
 /* Of a process in a container: the file is under its root, named by the pid that it has there. */
 static void test_perf_map_of_live_process(void **state)
 {
@@ -155,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_perf_map_kept_open),
         cmocka_unit_test(test_perf_map_by_path),
+        cmocka_unit_test(test_perf_map_in_a_kept_directory),
         cmocka_unit_test(test_perf_map_of_live_process),
     };
 
