@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "product.h"
+#include "show_metrics.h"
 #include "show_steps.h"
 
 #include "analyze/calls.h"
@@ -21,7 +22,7 @@
 struct show_opts {
     const char *by, *metric, *sort, *callers, *callees, *units, *only;
     uint64_t top;
-    int tree, json, inlines, waits, steps, gil, idle;
+    int tree, json, inlines, waits, steps, gil, idle, metrics;
 };
 
 static const struct opt options[] = {
@@ -32,6 +33,7 @@ static const struct opt options[] = {
     OPT_STRING('m', "metric", struct show_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_FLAG('t', "tree", struct show_opts, tree, "the call tree, what is below 0.5 % summed up"),
     OPT_FLAG('w', "waits", struct show_opts, waits, "what threads waited for off the CPU, and who ended it"),
+    OPT_FLAG('M', "metrics", struct show_opts, metrics, "what processes and the machine used, each second"),
     OPT_FLAG(0, "steps", struct show_opts, steps, "what each marked step took: on and off the CPU, waiting"),
     OPT_STRING(0, "units", struct show_opts, units, "KIND", "the same of marks of another kind: request"),
     OPT_STRING(0, "only", struct show_opts, only, "WHAT",
@@ -304,6 +306,8 @@ static int show_json(struct show *x, struct err *e)
     json_table(&t, "threads", &w);
     gil_top(&t, &x->s, x->o->top);
     json_table(&t, "gil", &w);
+    if (x->o->metrics)
+        show_metrics_json(&x->s, x->o->top, &w);
     if (x->o->waits) {
         waits_top(&t, &x->s, x->o->top);
         json_table(&t, "waits", &w);
@@ -340,6 +344,8 @@ static int show(struct show *x, struct err *e)
         rc = show_calls(x, e);
     } else if (o->tree) {
         text_tree(&x->p, 0, MIN_SHARE_PERMILLE / 1e3, &x->style, &x->out);
+    } else if (o->metrics) {
+        show_metrics(&x->s, o->top, &x->style, &x->out);
     } else if (o->waits) {
         show_waits(x);
     } else if (unit_kind(o)) {
@@ -363,11 +369,12 @@ static int show_run(const void *values, const struct config *cfg, int argc, char
     if (argc > 1)
         return command_usage(&cmd_show, "takes one SESSION, '%s' is too many", argv[1]);
     if (x.o->tree + (x.o->callers != NULL) + (x.o->callees != NULL) + (x.o->by != NULL) + x.o->waits +
-                x.o->steps + (x.o->units != NULL) >
+                x.o->metrics + x.o->steps + (x.o->units != NULL) >
             1 &&
         !x.o->json)
         return command_usage(
-            &cmd_show, "--by, --tree, --callers, --callees, --waits, --steps and --units exclude each other");
+            &cmd_show,
+            "--by, --tree, --callers, --callees, --waits, --metrics, --steps and --units exclude each other");
     x.style = (struct text_style){product_color(), product_width()};
     rc = open_session(&x.s, argc ? argv[0] : NULL, &e);
     if (!rc) {
@@ -394,6 +401,7 @@ const struct command cmd_show = {
                 "wprof show --by module wprof-train-20260716-153012-abc123\n"
                 "wprof show --callers slow_transform\n"
                 "wprof show --waits\n"
+                "wprof show --metrics\n"
                 "wprof show --steps\n"
                 "wprof show --only step:12-20 --metric offcpu\n"
                 "wprof show --json | jq .unwound_share",

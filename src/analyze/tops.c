@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/tops.h"
 
+#include "analyze/metrics_sums.h"
 #include "model/frames.h"
 
 #include <math.h>
@@ -31,6 +32,21 @@ static const struct table_column thread_columns[] = {
 };
 
 enum { T_SHARE, T_SAMPLES, T_CPU, T_PID, T_NAME, T_TID };
+
+/* With metrics: those behind are filled from them. */
+static const struct table_column measured_columns[] = {
+    {"share", "share", TABLE_SHARE},
+    {"samples", "samples", TABLE_COUNT},
+    {"cpu_ns", "CPU time", TABLE_NS},
+    {"pid", "pid", TABLE_ID},
+    {"name", "name", TABLE_TEXT},
+    {"delay_ns", "run queue", TABLE_NS},
+    {"max_rss", "max RSS", TABLE_BYTES},
+    {"read_bytes", "read", TABLE_BYTES},
+    {"written_bytes", "written", TABLE_BYTES},
+};
+
+enum { T_DELAY = T_TID, T_RSS, T_READ, T_WRITTEN };
 
 static const char *const kinds[] = {
     [FRAME_NONE] = "",   [FRAME_KERNEL] = "kernel", [FRAME_NATIVE] = "native", [FRAME_PYTHON] = "python",
@@ -250,15 +266,27 @@ static void fill_task(union table_cell *c, const struct session *s, const struct
     c[T_NAME].text = mem_strdup(*comm ? comm : "?");
 }
 
+static void fill_measured(union table_cell *c, const struct metrics_sums *x, uint32_t task)
+{
+    c[T_DELAY].count = metrics_sums_total(x, task, METRIC_ID_SCHED_DELAY);
+    c[T_RSS].count = metrics_sums_most(x, task, METRIC_ID_MEMORY_RSS);
+    c[T_READ].count = metrics_sums_total(x, task, METRIC_ID_IO_READ);
+    c[T_WRITTEN].count = metrics_sums_total(x, task, METRIC_ID_IO_WRITE);
+}
+
 void tops_tasks(struct table *t, const struct session *s, int threads, size_t limit)
 {
     const struct tasks *tasks = &s->store.tasks;
     size_t n = tasks->list.n;
     struct task_row *rows = mem_calloc(n + 1, sizeof(*rows));
+    struct metrics_sums measured;
     uint64_t sum = 0;
 
+    metrics_sums_init(&measured, s);
     if (threads)
         table_init(t, thread_columns, ARRAY_SIZE(thread_columns));
+    else if (measured.list.n)
+        table_init(t, measured_columns, ARRAY_SIZE(measured_columns));
     else
         table_init(t, process_columns, ARRAY_SIZE(process_columns));
     for (size_t i = 0; i < n; i++) {
@@ -281,12 +309,19 @@ void tops_tasks(struct table *t, const struct session *s, int threads, size_t li
     }
     qsort(rows, n, sizeof(*rows), heavier_task);
     for (size_t i = 0; i < n; i++) {
+        union table_cell *c;
+
         if (!rows[i].samples && !rows[i].cpu_ns)
             continue;
-        if (limit && table_rows(t) >= limit)
+        if (limit && table_rows(t) >= limit) {
             t->left_out++;
-        else
-            fill_task(table_add(t), s, &rows[i], sum, threads);
+            continue;
+        }
+        c = table_add(t);
+        fill_task(c, s, &rows[i], sum, threads);
+        if (!threads && measured.list.n)
+            fill_measured(c, &measured, rows[i].task);
     }
+    metrics_sums_release(&measured);
     free(rows);
 }

@@ -6,6 +6,7 @@
  */
 #include "collect/metrics.h"
 
+#include "collect/trace.h"
 #include "platform/clock.h"
 #include "platform/sysfile.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -20,11 +22,14 @@
 #define LOOK_NS 5000000ull   /* CPU time for processes, of each second */
 #define LAST_NS 500000000ull /* of the first look and the last */
 
-#define JUST_NS 50000000ull /* a look that was just now needs no other one */
+#define FIRST_NS 100000000   /* of a short command the second look shows what it has */
+#define JUST_NS  50000000ull /* a look that was just now needs no other one */
 
 struct collector {
     struct metrics m;
-    int timer_fd;
+    struct trace *trace; /* tier A: what tells of processes; NULL in others */
+    int alone;           /* no other collector turns it */
+    int timer_fd, epoll_fd;
     char detail[512];
 };
 
@@ -49,6 +54,9 @@ static void metrics_free(struct collector *c)
         close(m->root);
     if (c->timer_fd >= 0)
         close(c->timer_fd);
+    if (c->epoll_fd >= 0)
+        close(c->epoll_fd);
+    trace_put(c->trace);
     free(c);
 }
 
@@ -65,6 +73,7 @@ static struct collector *metrics_open(struct record_ctx *ctx, struct err *e)
     struct collector *c = mem_calloc(1, sizeof(*c));
     struct metrics *m = &c->m;
 
+    c->epoll_fd = -1;
     m->ctx = ctx;
     m->own_who.store = ctx->store;
     c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -74,6 +83,7 @@ static struct collector *metrics_open(struct record_ctx *ctx, struct err *e)
         metrics_free(c);
         return NULL;
     }
+    c->trace = ctx->trace ? trace_get(ctx, e) : NULL;
     m->most_files = files_to_keep();
     metrics_out_init(&m->out, ctx->store);
     return c;
@@ -91,27 +101,52 @@ static void look(struct metrics *m, uint64_t budget_ns)
     m->own_ns += clock_thread_cpu() - begin;
 }
 
+/* Where nobody else listens to what our programs in the kernel tell. */
+static int listen_alone(struct collector *c, struct err *e)
+{
+    struct epoll_event ev = {.events = EPOLLIN};
+    int fd;
+
+    if (trace_begin(c->trace, e))
+        return -1;
+    c->alone = !trace_handles(c->trace, WIRE_SAMPLE) && !trace_handles(c->trace, WIRE_SPAN);
+    if (!c->alone)
+        return 0;
+    fd = trace_fd(c->trace, e);
+    c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (fd < 0 || c->epoll_fd < 0 || epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ||
+        epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->timer_fd, &ev))
+        return err_sys(e, errno, "epoll");
+    return 0;
+}
+
 static int metrics_start(struct collector *c, struct err *e)
 {
-    struct itimerspec every = {{1, 0}, {1, 0}};
+    struct itimerspec every = {{1, 0}, {0, FIRST_NS}};
 
+    if (c->trace && listen_alone(c, e))
+        return -1;
     c->m.boot_ns = clock_ns(CLOCK_BOOTTIME) - clock_monotonic();
     if (timerfd_settime(c->timer_fd, 0, &every, NULL))
         return err_sys(e, errno, "timerfd");
+    c->m.out.gated = c->m.ctx->launched;
     look(&c->m, LAST_NS);
+    c->m.out.gated = 0;
     c->m.begin = c->m.ts;
     return 0;
 }
 
 static int metrics_fd(struct collector *c)
 {
-    return c->timer_fd;
+    return c->epoll_fd >= 0 ? c->epoll_fd : c->timer_fd;
 }
 
 static int metrics_poll(struct collector *c, struct err *e)
 {
     uint64_t times;
 
+    if (c->alone && trace_poll(c->trace, e))
+        return -1;
     if (read(c->timer_fd, &times, sizeof(times)) == sizeof(times))
         look(&c->m, LOOK_NS);
     return 0;
@@ -122,6 +157,8 @@ static void metrics_counters(struct collector *c)
     const struct metrics *m = &c->m;
     struct store *s = m->ctx->store;
 
+    if (c->alone)
+        trace_counters(c->trace, m->last);
     store_set_counter(s, "metrics.rounds", m->rounds);
     store_set_counter(s, "metrics.events", m->out.events);
     store_set_counter(s, "metrics.late", m->late);
@@ -134,7 +171,10 @@ static void metrics_counters(struct collector *c)
 static int metrics_stop(struct collector *c, struct err *e)
 {
     struct metrics *m = &c->m;
+    int rc = c->alone ? trace_poll(c->trace, e) : 0;
 
+    if (c->alone)
+        track_apply(c->trace->track, UINT64_MAX);
     if (!m->last || m->ctx->now() - m->ts > JUST_NS) {
         m->last = 1;
         look(m, LAST_NS);
@@ -143,7 +183,7 @@ static int metrics_stop(struct collector *c, struct err *e)
     metrics_groups_end(m);
     metrics_machine_end(m);
     metrics_counters(c);
-    return 0;
+    return rc;
 }
 
 /* The command is a zombie: its last figures are still there. Mostly the recording ends with it. */

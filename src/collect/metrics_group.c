@@ -77,6 +77,14 @@ static void read_one(struct metrics *m, struct metrics_group *g)
     }
 }
 
+/* The target became another program. */
+static void forget_levels(struct metrics_group *g)
+{
+    for (unsigned id = METRIC_NONE + 1; id < METRIC_IDS; id++)
+        if (metrics_get((enum metric_id)id)->kind == METRIC_GAUGE)
+            g->series[id].known = 0;
+}
+
 void metrics_groups_look(struct metrics *m)
 {
     if (!m->rounds)
@@ -85,7 +93,10 @@ void metrics_groups_look(struct metrics *m)
         struct metrics_group *g = m->groups.a[i];
         const struct metrics_process *p = metrics_process_find(m, g->pid);
 
-        g->task = p && p->task ? p->task : g->task;
+        if (p && p->task && p->task != g->task) {
+            g->task = p->task;
+            forget_levels(g);
+        }
         read_one(m, g);
     }
 }

@@ -99,6 +99,17 @@ static void look_at_io(struct metrics *m, struct metrics_process *p)
     count(m, p, METRIC_ID_IO_OUT, io.out);
 }
 
+/* It may have become another program: then that one's levels are not known yet. */
+static void set_task(struct metrics_process *p, uint32_t task)
+{
+    if (p->task == task)
+        return;
+    p->task = task;
+    for (unsigned id = METRIC_NONE + 1; id < METRIC_IDS; id++)
+        if (metrics_get((enum metric_id)id)->kind == METRIC_GAUGE)
+            p->series[id].known = 0;
+}
+
 /* Nothing has changed in its threads' times or its memory: what else may have is small, and counts at the
  * next whole look. */
 static int is_idle(const struct metrics *m, const struct metrics_process *p, const struct procuse *use)
@@ -136,7 +147,7 @@ static void look(struct metrics *m, struct metrics_process *p)
         p->birth = use.start_ns > m->boot_ns ? use.start_ns - m->boot_ns : 0;
         begin_at_birth(m, p);
     }
-    p->task = metrics_task(m, p, comm);
+    set_task(p, metrics_task(m, p, comm));
     if (!p->task) /* nobody has met it: it did nothing so far */
         return;
     if (!m->last && is_idle(m, p, &use)) {

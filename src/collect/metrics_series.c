@@ -46,6 +46,8 @@ void metrics_count(struct metrics_out *o, struct metrics_series *s, struct metri
 void metrics_level(struct metrics_out *o, struct metrics_series *s, struct metrics_key key, uint64_t ts,
                    uint64_t value)
 {
+    if (o->gated && key.task)
+        return;
     if (!s->known || s->value != value)
         put(o, key, ts, 0, value);
     metrics_begin(s, ts, value);

@@ -13,6 +13,8 @@ struct metrics_out {
     struct store *store;
     uint32_t names[METRIC_IDS]; /* strtab */
     uint64_t events;
+    int gated; /* the command is behind its gate: what it has is not its own yet, and levels of it are left
+                  out */
 };
 
 void metrics_out_init(struct metrics_out *o, struct store *s);

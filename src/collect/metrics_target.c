@@ -122,8 +122,10 @@ uint32_t metrics_task(struct metrics *m, const struct metrics_process *p, const 
     known = processes_find_ns(track_processes(m->ctx->trace->track), (uint32_t)p->pid);
     if (!known) /* -a: one that nothing was recorded of so far */
         return p->task ? p->task : metrics_thread_task(m, p, p->pid, p->start_ns, comm);
-    if (!known->leader)
-        known->leader = who_leader(&m->ctx->trace->who, known, m->ts);
+    t.tgid = t.tid = known->tgid;
+    t.own_tgid = known->own_tgid;
+    t.start = t.leader_start = known->start;
+    known->leader = who_task(&m->ctx->trace->who, &t, m->ts);
     return known->leader;
 }
 

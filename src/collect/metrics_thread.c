@@ -68,7 +68,9 @@ static void look_at_status(struct metrics *m, struct metrics_process *p, struct 
 
 static void count_run(struct metrics *m, struct metrics_process *p, struct metrics_thread *t)
 {
-    if (!t->task && t->run.slices)
+    if (t->tid == p->pid)
+        t->task = p->task;
+    else if (!t->task && t->run.slices)
         t->task = metrics_thread_task(m, p, t->tid, t->start_ns, t->comm);
     if (t->task)
         metrics_count(&m->out, &t->oncpu,

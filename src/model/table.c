@@ -11,7 +11,7 @@ void table_init(struct table *t, const struct table_column *columns, size_t n)
 void table_release(struct table *t)
 {
     for (size_t i = 0; i < t->cells.n; i++)
-        if (t->columns[i % t->ncolumns].type == TABLE_TEXT)
+        if (table_is_text(t->columns[i % t->ncolumns].type))
             free(t->cells.a[i].text);
     vec_release(&t->cells);
 }

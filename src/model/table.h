@@ -13,7 +13,17 @@ enum table_type {
     TABLE_ID,    /* the same, but not a quantity: a pid */
     TABLE_SHARE, /* 0..1 */
     TABLE_NS,
+    TABLE_BYTES,
+    TABLE_REAL,   /* `share`, as a number; NAN: not measured */
+    TABLE_FIGURE, /* a number as text, with its unit; to the right */
 };
+
+#define TABLE_NONE UINT64_MAX /* of TABLE_COUNT, TABLE_NS, TABLE_BYTES: not measured */
+
+static inline int table_is_text(enum table_type type)
+{
+    return type == TABLE_TEXT || type == TABLE_FIGURE;
+}
 
 struct table_column {
     const char *key;   /* in JSON: "self_share"; static */

@@ -283,12 +283,16 @@ static void read_cpu_limit(struct reader *r, struct cgroup_figures *out)
         read_throttling(r, dir, tightest, out);
 }
 
-/* The group that all are in is the machine: it has no limit and, in version 2, no type. */
-static int is_all(struct reader *r)
+/* The group that all are in is the machine. Of version 1 it alone has these files, of version 2 all others
+ * have a type. */
+static int is_all(struct reader *r, const char *dir, int v1)
 {
-    const char *dir = r->c->cpu_is_v1 ? r->c->cpu : r->c->unified;
-
-    return dir && !text_of(r, dir, strlen(dir), r->c->cpu_is_v1 ? "cpu.cfs_quota_us" : "cgroup.type");
+    if (!dir)
+        return 1;
+    if (v1)
+        return text_of(r, dir, strlen(dir), "cgroup.sane_behavior") ||
+               text_of(r, dir, strlen(dir), "release_agent");
+    return !text_of(r, dir, strlen(dir), "cgroup.type");
 }
 
 static void read_cpu(struct reader *r, struct cgroup_figures *out)
@@ -296,7 +300,7 @@ static void read_cpu(struct reader *r, struct cgroup_figures *out)
     const struct cgroup *c = r->c;
     const char *text;
 
-    if (is_all(r))
+    if (is_all(r, c->cpu_is_v1 ? c->cpu : c->unified, c->cpu_is_v1))
         return;
     if (c->cpuacct) {
         if (!number(r, c->cpuacct, strlen(c->cpuacct), "cpuacct.usage", &out->cpu_ns))
@@ -331,7 +335,8 @@ static void read_memory(struct reader *r, struct cgroup_figures *out)
     const char *dir = r->c->mem_is_v1 ? r->c->memory : r->c->unified, *text;
     size_t n = dir ? strlen(dir) : 0;
 
-    if (!dir || number(r, dir, n, r->c->mem_is_v1 ? "memory.usage_in_bytes" : "memory.current", &out->memory))
+    if (is_all(r, dir, r->c->mem_is_v1) ||
+        number(r, dir, n, r->c->mem_is_v1 ? "memory.usage_in_bytes" : "memory.current", &out->memory))
         return;
     out->has |= CGROUP_HAS_MEMORY;
     read_memory_max(r, out);
@@ -348,14 +353,13 @@ static void read_memory(struct reader *r, struct cgroup_figures *out)
     }
 }
 
-/* The group of all has no cgroup.type, and what it has to wait for is the machine's. */
 static void read_pressure(struct reader *r, struct cgroup_figures *out)
 {
     static const char *const names[] = {"cpu.pressure", "memory.pressure", "io.pressure"};
     uint64_t *const to[] = {&out->pressure_cpu_ns, &out->pressure_memory_ns, &out->pressure_io_ns};
     const char *dir = r->c->unified;
 
-    if (!dir || !text_of(r, dir, strlen(dir), "cgroup.type"))
+    if (is_all(r, dir, 0))
         return;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         const char *text = text_of(r, dir, strlen(dir), names[i]);

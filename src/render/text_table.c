@@ -12,12 +12,33 @@ enum {
                        the right */
 };
 
+static int is_unmeasured(const struct table_column *c, const union table_cell *v)
+{
+    switch (c->type) {
+    case TABLE_COUNT:
+    case TABLE_NS:
+    case TABLE_BYTES:
+        return v->count == TABLE_NONE;
+    case TABLE_REAL:
+        return isnan(v->share);
+    case TABLE_FIGURE:
+        return !v->text;
+    default:
+        return 0;
+    }
+}
+
 static void cell_text(const struct table_column *c, const union table_cell *v, struct buf *out)
 {
     char text[64];
 
+    if (is_unmeasured(c, v)) {
+        buf_addstr(out, "-");
+        return;
+    }
     switch (c->type) {
     case TABLE_TEXT:
+    case TABLE_FIGURE:
         if (v->text)
             text_clean(v->text, 0, out);
         break;
@@ -29,6 +50,12 @@ static void cell_text(const struct table_column *c, const union table_cell *v, s
         break;
     case TABLE_SHARE:
         buf_addstr(out, isnan(v->share) ? "-" : units_share(text, sizeof(text), v->share));
+        break;
+    case TABLE_BYTES:
+        buf_addstr(out, units_size(text, sizeof(text), v->count));
+        break;
+    case TABLE_REAL:
+        buf_addf(out, "%.2f", v->share);
         break;
     case TABLE_NS:
         buf_addstr(out, v->count ? units_duration(text, sizeof(text), v->count) : "-");
@@ -167,9 +194,11 @@ void text_table_json(const struct table *t, const char *key, struct json_writer 
 
         if (i % t->ncolumns == 0)
             json_object(w, NULL);
-        if (c->type == TABLE_TEXT)
+        if (table_is_text(c->type))
             json_str(w, c->key, v->text);
-        else if (c->type == TABLE_SHARE)
+        else if (is_unmeasured(c, v))
+            json_null(w, c->key);
+        else if (c->type == TABLE_SHARE || c->type == TABLE_REAL)
             json_f64(w, c->key, v->share);
         else
             json_u64(w, c->key, v->count);

@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Metrics against programs that know what they used.
+
+load common
+
+setup_file() {
+    build_workloads
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# used DIR NAME KEY: of the process NAME in `show --metrics`.
+used() {
+    "$WPROF" show --json --metrics "$1" 2>/dev/null | python3 -c '
+import json, sys
+rows = [r for r in json.load(sys.stdin)["used_by_processes"] if r["name"] == sys.argv[1]]
+print(rows[0][sys.argv[2]])' "$2" "$3"
+}
+
+# metric DIR OF METRIC FIELD: summed over CPUs and tasks; none: not measured.
+metric() {
+    "$WPROF" show --json --metrics "$1" 2>/dev/null | python3 -c '
+import json, sys
+rows = [r for r in json.load(sys.stdin)["metrics"] if r["of"] == sys.argv[1] and r["metric"] == sys.argv[2]]
+print(sum(r[sys.argv[3]] for r in rows) if rows else "none")' "$2" "$3" "$4"
+}
+
+# own KEY: what the program said itself.
+own() {
+    awk -v key="$1" '$1 == key { print $2 }' out
+}
+
+record() {
+    rm -rf s
+    "$WPROF" -q record -o s $TIER --collect "${COLLECT:-metrics}" -- "$@" >out
+}
+
+close_to() { # A B SHARE [ABSOLUTE]
+    holds "($1 - $2)^2 <= (($3) * $2 + ${4:-0})^2"
+}
+
+cpu_times() {
+    record "$WORKLOADS/uses" user 2
+    close_to "$(used s uses user_ns) / 1e9" "$(own user)" 0.02 0.02 || return 1
+    close_to "$(used s uses system_ns) / 1e9" "$(own system)" 0.02 0.02
+}
+
+@test "metrics: CPU time in user mode, and next to none in the kernel" {
+    cpu_times
+}
+
+@test "metrics: CPU time in the kernel" {
+    record "$WORKLOADS/uses" system 2
+    close_to "$(used s uses system_ns) / 1e9" "$(own system)" 0.02 0.02
+    close_to "$(used s uses user_ns) / 1e9" "$(own user)" 0.02 0.02
+}
+
+@test "metrics: the same in tier C, and under the cpu collector's eyes" {
+    TIER='--tier C' COLLECT=cpu,metrics cpu_times
+}
+
+@test "metrics: page faults" {
+    record "$WORKLOADS/uses" faults 50000
+    close_to "$(used s uses minor_faults)" "$(own minor)" 0.02
+    holds "$(used s uses minor_faults) >= 50000"
+}
+
+@test "metrics: resident memory, threads" {
+    record "$WORKLOADS/uses" rss 100
+    close_to "$(used s uses max_rss)" "$(own maxrss)" 0.02 1e6
+    record "$WORKLOADS/uses" threads 20
+    [ "$(used s uses max_threads)" = 21 ]
+}
+
+@test "metrics: voluntary switches" {
+    record "$WORKLOADS/uses" sleeps 2000
+    close_to "$(used s uses voluntary)" "$(own voluntary)" 0.02
+    holds "$(used s uses voluntary) >= 2000"
+}
+
+@test "metrics: bytes written and read, to storage and by calls" {
+    case $(stat -f -c %T .) in
+    tmpfs | ramfs | overlayfs) cd "$(mktemp -d -p "$BUILD")" ;; # no storage is behind it
+    esac
+    record "$WORKLOADS/uses" write f 64
+    close_to "$(used s uses written_bytes)" $((64 << 20)) 0.02
+    close_to "$(used s uses out_bytes)" $((64 << 20)) 0.02
+    record "$WORKLOADS/uses" read f
+    close_to "$(used s uses in_bytes)" $((64 << 20)) 0.02
+    if holds "$(own read) > 0"; then # what the kernel says
+        close_to "$(used s uses read_bytes)" "$(own read)" 0.02
+    fi
+    rm -f f
+}
+
+@test "metrics: run-queue delay of two on one CPU" {
+    need_command taskset
+    record taskset -c 0 sh -c "$WORKLOADS/uses user 1 & $WORKLOADS/uses user 1; wait"
+    # Each waits while the other one runs; other work can only add to it.
+    holds "$(metric s process sched.delay total) / 1e9 >= 1.5"
+}
+
+@test "metrics: the machine's figures are there, what can't be read is said" {
+    record "$WORKLOADS/uses" sleeps 10
+    holds "$(metric s machine cpu.user total) >= 0"
+    holds "$(metric s machine memory.available last) > 0"
+    holds "$(metric s machine sched.oncpu readings) > 0"
+    holds "$(metric s machine switches total) > 0"
+    if [ -r /proc/pressure/cpu ]; then
+        holds "$(metric s machine pressure.cpu total) >= 0"
+    else
+        [ "$(metric s machine pressure.cpu total)" = none ]
+        [[ $("$WPROF" show s) == *"not available"*"PSI"* ]]
+    fi
+    if [ ! -e /proc/schedstat ]; then
+        [ "$(metric s machine sched.delay total)" = none ]
+        [[ $("$WPROF" show s) == *"not available"*"run-queue delay of the machine"* ]]
+    fi
+}
+
+@test "metrics: a control group with a CPU limit is throttled" {
+    [ "$(id -u)" = 0 ] || skip "needs root (control groups)"
+    local g
+    if g=/sys/fs/cgroup/wprof-test-$$ && [ -e /sys/fs/cgroup/cgroup.controllers ] && mkdir "$g" 2>/dev/null; then
+        [ -e "$g/cpu.max" ] || { rmdir "$g"; skip "the CPU controller is not to be had"; }
+        echo '20000 100000' >"$g/cpu.max"
+    elif g=/sys/fs/cgroup/cpu/wprof-test-$$ && mkdir "$g" 2>/dev/null; then
+        echo 100000 >"$g/cpu.cfs_period_us"
+        echo 20000 >"$g/cpu.cfs_quota_us"
+    else
+        skip "control groups can't be made here"
+    fi
+    # The group itself, and all that it starts, is what is recorded.
+    sh -c "echo \$\$ >$g/cgroup.procs; exec '$WPROF' -q record -o s --collect metrics -- '$WORKLOADS/uses' user 0.5" >out
+    local stat=$g/cpu.stat periods
+    periods=$(awk '$1 == "nr_throttled" { print $2 }' "$stat")
+    rmdir "$g" || true
+    close_to "$(metric s cgroup cgroup.cpu.limit max)" 0.2 0.001
+    holds "$(metric s cgroup cgroup.throttled_periods total) >= 15"
+    holds "$(metric s cgroup cgroup.throttled_periods total) <= $periods"
+    holds "$(metric s cgroup cgroup.throttled total) > 1e9"
+}
+
+@test "show --metrics: tables, and a warning where there are none" {
+    record "$WORKLOADS/uses" sleeps 10
+    run -0 "$WPROF" show --metrics s
+    [[ $output == *"Machine"*"memory available"*"Processes"*"uses"*"Threads"* ]]
+    rm -rf s
+    "$WPROF" -q record -o s --without metrics --tier C -- sleep 0.1
+    run -0 --separate-stderr "$WPROF" show --metrics s
+    [ -z "$output" ]
+    [[ $stderr == *"no metrics were recorded"* ]]
+    run -2 "$WPROF" show --metrics --tree s
+}
+
+@test "metrics: exports have their units" {
+    record "$WORKLOADS/uses" user 0.3
+    "$WPROF" export --format chrome s 2>/dev/null | python3 -c '
+import json, sys
+names = {e["name"] for e in json.load(sys.stdin)["traceEvents"] if e["ph"] == "C"}
+assert {"CPU user [%]", "resident memory [bytes]", "read by calls [bytes/s]"} <= names, names'
+    "$WPROF" export --format perfetto -o t s 2>/dev/null
+    [[ $(python3 "$ROOT/tests/tools/perfetto.py" t) == *'CPU user [%]'* ]]
+}
