@@ -2,8 +2,8 @@
 #include "record/about.h"
 
 #include "base/buf.h"
+#include "model/redact.h"
 #include "platform/machine.h"
-#include "record/redact.h"
 #include "record/workload.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines: no crash, as many words out as in, and what stands behind --token= never comes through. */
-#include "record/redact.h"
+#include "model/redact.h"
 #include "record/workload.h"
 
 #include <stdint.h>

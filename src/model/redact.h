@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a command line and an environment may stand in a session. */
-#ifndef WPROF_RECORD_REDACT_H
-#define WPROF_RECORD_REDACT_H
+#ifndef WPROF_MODEL_REDACT_H
+#define WPROF_MODEL_REDACT_H
 
 #include "base/vec.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/redact.h"
+#include "model/redact.h"
 
 #include "base/buf.h"
 
