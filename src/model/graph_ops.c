@@ -297,39 +297,74 @@ size_t graph_match(struct graph *out, const struct graph *g, const char *pattern
 /* Everything is next to these: going on from them would reach all. */
 static int is_hub(const struct graph_node *n)
 {
-    return n->kind == GRAPH_HOST || n->kind == GRAPH_NUMA || n->kind == GRAPH_NUMA_SET;
+    return n->kind == GRAPH_HOST || n->kind == GRAPH_NUMA || n->kind == GRAPH_NUMA_SET ||
+           graph_kind(n->kind)->class == GRAPH_CLASS_HARDWARE;
 }
 
-static int reach(const struct graph_node *from, const struct graph_node *to, uint32_t *distance,
-                 uint32_t round)
+/* Whether the edge leads from a process to its parent, or from anything to what it is in: siblings are no
+ * neighbours. */
+static int goes_up(const struct graph_edge *e, const struct graph_node *from)
 {
-    if (distance[from->index] != round || distance[to->index] || (is_hub(from) && round > 1))
+    switch (e->kind) {
+    case GRAPH_EDGE_OWN:
+        return from == e->b && e->a->kind == GRAPH_PROCESS &&
+               (from->kind == GRAPH_PROCESS || from->kind == GRAPH_THREAD);
+    case GRAPH_EDGE_HOST:
+        return from == e->b;
+    case GRAPH_EDGE_RUN_ON:
+        return from == e->a;
+    case GRAPH_EDGE_BELONG:
+        return from == e->a && from->kind == GRAPH_THREAD;
+    default:
         return 0;
-    distance[to->index] = round + 1;
+    }
+}
+
+struct walk {
+    uint32_t *distance; /* + 1; 0: not reached */
+    uint8_t *ends;      /* reached by going up: nobody goes on from there */
+};
+
+/* 1: `to` was not reached before. */
+static int reach(const struct walk *w, const struct graph_edge *e, const struct graph_node *from,
+                 const struct graph_node *to, uint32_t round)
+{
+    int up = goes_up(e, from);
+
+    if (w->distance[from->index] != round || (round > 1 && (w->ends[from->index] || is_hub(from))))
+        return 0;
+    if (w->distance[to->index]) {
+        if (!up && w->distance[to->index] == round + 1)
+            w->ends[to->index] = 0;
+        return 0;
+    }
+    w->distance[to->index] = round + 1;
+    w->ends[to->index] = (uint8_t)up;
     return 1;
 }
 
 void graph_around(struct graph *out, const struct graph *g, const struct graph_nodes *seeds, unsigned hops)
 {
-    uint32_t *distance = mem_calloc(g->nodes.n + 1, sizeof(*distance)); /* + 1; 0: not reached */
+    struct walk w = {mem_calloc(g->nodes.n + 1, sizeof(uint32_t)), mem_calloc(g->nodes.n + 1, 1)};
     uint8_t *nodes = mem_calloc(g->nodes.n + 1, 1);
 
     for (size_t i = 0; i < seeds->list.n; i++)
-        distance[seeds->list.a[i]->index] = 1;
+        w.distance[seeds->list.a[i]->index] = 1;
     for (uint32_t round = 1, more = 1; more && round <= hops; round++) {
         more = 0;
         for (size_t i = 0; i < g->edges.n; i++) {
             const struct graph_edge *e = g->edges.a[i];
 
-            more |=
-                (uint32_t)reach(e->a, e->b, distance, round) | (uint32_t)reach(e->b, e->a, distance, round);
+            more |= (uint32_t)reach(&w, e, e->a, e->b, round);
+            more |= (uint32_t)reach(&w, e, e->b, e->a, round);
         }
     }
     for (size_t i = 0; i < g->nodes.n; i++)
-        nodes[i] = distance[i] != 0;
+        nodes[i] = w.distance[i] != 0;
     copy_chosen(out, g, nodes, NULL);
     free(nodes);
-    free(distance);
+    free(w.distance);
+    free(w.ends);
 }
 
 /* How well a text names a node: 0 not at all, 1 its label holds it, 2 its label or name is it, 3 its id. */

@@ -46,8 +46,9 @@ void graph_filter(struct graph *out, const struct graph *g, graph_keep *keep, vo
 /* Nodes whose id or label fits the pattern (fnmatch; without * ? [ it is a part of it). Returns how many. */
 size_t graph_match(struct graph *out, const struct graph *g, const char *pattern);
 
-/* Nodes that at most `hops` edges, in any direction, part from one of the seeds; hops from hub nodes that
- * everything hangs on (hosts, NUMA nodes and sets) are not taken. */
+/* Nodes that at most `hops` edges, in any direction, part from one of the seeds. Nobody goes on from what
+ * everything hangs on (hosts, NUMA nodes, other hardware), nor from the parent or container of something:
+ * siblings are no neighbours. */
 struct graph_nodes {
     VEC(const struct graph_node *) list;
 };

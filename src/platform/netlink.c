@@ -6,7 +6,9 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
+#include <linux/tcp.h>
 #include <linux/unix_diag.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,6 +26,8 @@ static void on_unix(struct net_sockets *s, const struct nlmsghdr *h)
     if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
         return;
     n.ino = m->udiag_ino;
+    n.protocol = m->udiag_type;
+    n.state = m->udiag_state;
     for (const struct rtattr *a = (const struct rtattr *)(m + 1); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
         size_t size = RTA_PAYLOAD(a);
 
@@ -38,19 +42,39 @@ static void on_unix(struct net_sockets *s, const struct nlmsghdr *h)
     *vec_push(&s->list) = n;
 }
 
+static void add_counts(struct net_socket *n, const void *data, size_t size)
+{
+    struct tcp_info info = {0};
+
+    if (size < offsetof(struct tcp_info, tcpi_bytes_sent)) /* added in Linux 4.19 */
+        return;
+    memcpy(&info, data, size < sizeof(info) ? size : sizeof(info));
+    n->counted = 1;
+    n->sent = info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
+    n->received = info.tcpi_bytes_received;
+    n->segments_out = info.tcpi_data_segs_out;
+    n->segments_in = info.tcpi_data_segs_in;
+}
+
 static void on_inet(struct net_sockets *s, const struct nlmsghdr *h)
 {
     const struct inet_diag_msg *m = NLMSG_DATA(h);
-    struct net_socket n = {0};
+    struct net_socket n = {.protocol = s->protocol};
+    int len = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
 
     if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
         return;
     n.family = m->idiag_family;
+    n.state = m->idiag_state;
+    n.uid = m->idiag_uid;
     n.ino = m->idiag_inode;
     n.port = ntohs(m->id.idiag_sport);
     n.peer_port = ntohs(m->id.idiag_dport);
     memcpy(n.addr, m->id.idiag_src, sizeof(n.addr));
     memcpy(n.peer_addr, m->id.idiag_dst, sizeof(n.peer_addr));
+    for (const struct rtattr *a = (const struct rtattr *)(m + 1); RTA_OK(a, len); a = RTA_NEXT(a, len))
+        if (a->rta_type == INET_DIAG_INFO)
+            add_counts(&n, RTA_DATA(a), RTA_PAYLOAD(a));
     *vec_push(&s->list) = n;
 }
 
@@ -112,13 +136,23 @@ int net_sockets_read_unix(struct net_sockets *s, struct err *e)
     return dump(s, &u, sizeof(u), on_unix, e);
 }
 
-int net_sockets_read_tcp(struct net_sockets *s, struct err *e)
+int net_sockets_read_inet(struct net_sockets *s, int protocol, int with_counts, struct err *e)
 {
-    struct inet_diag_req_v2 t = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u};
-    int rc = dump(s, &t, sizeof(t), on_inet, e);
+    struct inet_diag_req_v2 t = {.sdiag_family = AF_INET,
+                                 .sdiag_protocol = (uint8_t)protocol,
+                                 .idiag_ext = with_counts ? 1 << (INET_DIAG_INFO - 1) : 0,
+                                 .idiag_states = ~0u};
+    int rc;
 
+    s->protocol = (uint8_t)protocol;
+    rc = dump(s, &t, sizeof(t), on_inet, e);
     t.sdiag_family = AF_INET6;
     return dump(s, &t, sizeof(t), on_inet, rc ? e : NULL) && rc ? -1 : 0;
+}
+
+int net_sockets_read_tcp(struct net_sockets *s, struct err *e)
+{
+    return net_sockets_read_inet(s, IPPROTO_TCP, 0, e);
 }
 
 void net_sockets_release(struct net_sockets *s)

@@ -53,7 +53,8 @@ struct scan {
     uint64_t boot_ns; /* CLOCK_REALTIME of the boot; 0: not known */
 };
 
-int scan_read(struct scan *s, const char *root, struct err *e);
+/* Without the processes of `skip`: our own helpers. */
+int scan_read(struct scan *s, const char *root, const int *skip, size_t nskip, struct err *e);
 void scan_release(struct scan *s);
 const struct scan_process *scan_find(const struct scan *s, int pid); /* NULL: none */
 static inline const char *scan_text(const struct scan *s, uint32_t offset)

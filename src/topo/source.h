@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A source of the topology: one file in src/topo, one line in sources.def:
- *     SOURCE(socket)   ->   const struct topo_source topo_socket = {...};
+ *     SOURCE(socket)   ->   const struct topo_source topo_source_socket = {...};
  *
  * Each source runs in a process of its own (a forked child), beside the others, with an empty graph; what it
  * has put there when collect() returns is sent back and merged. So it may block or crash: after the time
@@ -22,6 +22,7 @@ struct topo_limits {
     uint64_t timeout_ns;  /* of one source */
     uint64_t duration_ns; /* what is a rate may be watched for so long (top CPU, RDMA counters); 0: a look */
     unsigned max_pairs;   /* of processes joined by one object; more are counted as a crowd */
+    unsigned max_threads; /* threads are nodes where there are no more; else those of the pids' trees alone */
     unsigned top_cpu;     /* how many processes the source of that name takes */
     double numa_switches; /* a thread is kept from this share of switches on, */
     double numa_cpu;      /* or from this share of its process's CPU time on (witty-profiler: 0.1 both) */
@@ -51,7 +52,7 @@ struct topo_source {
     int (*collect)(struct topo_ctx *ctx, struct graph *g, struct err *e);
 };
 
-#define SOURCE(name) extern const struct topo_source topo_##name;
+#define SOURCE(name) extern const struct topo_source topo_source_##name;
 #include "topo/sources.def"
 #undef SOURCE
 

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+#include "product.h"
+
+#include "base/log.h"
+#include "base/units.h"
+#include "model/graph_json.h"
+#include "model/graph_ops.h"
+#include "platform/clock.h"
+#include "record/signals.h"
+#include "render/graph_text.h"
+#include "topo/topo.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+struct topo_values {
+    struct opt_list pids;
+    uint64_t duration, interval, hops, timeout, top;
+    const char *root, *seed, *without, *around, *match, *format, *output;
+    int sources, schema;
+};
+
+static const struct opt options[] = {
+    OPT_LIST('p', "pid", struct topo_values, pids, "PID", "what is around this process; may be given again"),
+    OPT_DURATION('d', "duration", struct topo_values, duration, "TIME", "0", NULL,
+                 "look again and again for so long, and put all together"),
+    OPT_DURATION('i', "interval", struct topo_values, interval, "TIME", "1s", NULL,
+                 "between two looks of --duration"),
+    OPT_STRING(0, "root", struct topo_values, root, "DIR",
+               "DIR/proc, DIR/sys and DIR/dev stand for this machine's"),
+    OPT_STRING(0, "seed", struct topo_values, seed, "LIST",
+               "start from what these sources find; all: no limit (default: all, with --pid: static)"),
+    OPT_STRING(0, "without-source", struct topo_values, without, "LIST", "leave these sources out"),
+    OPT_STRING(0, "around", struct topo_values, around, "ID", "only what is around this node"),
+    OPT_UINT(0, "hops", struct topo_values, hops, "N", "3", NULL,
+             "how far from --pid, --seed and --around, in edges"),
+    OPT_STRING(0, "match", struct topo_values, match, "PATTERN",
+               "only nodes whose id or name fits, and edges between them"),
+    OPT_CHOICE('f', "format", struct topo_values, format, "FORMAT", "text", "text|json|ndjson",
+               "what to print"),
+    OPT_STRING('o', "output", struct topo_values, output, "FILE", "to FILE instead of stdout"),
+    OPT_DURATION(0, "timeout", struct topo_values, timeout, "TIME", "5s", NULL,
+                 "a source that takes longer is left out"),
+    OPT_UINT(0, "top", struct topo_values, top, "N", "10", NULL, "processes that the source top-cpu takes"),
+    OPT_FLAG(0, "sources", struct topo_values, sources, "list the sources"),
+    OPT_FLAG(0, "schema", struct topo_values, schema, "print the JSON schema of --format json"),
+};
+
+struct pids {
+    VEC(int) list;
+};
+
+static int read_pids(const struct topo_values *v, struct pids *out, struct err *e)
+{
+    for (size_t i = 0; i < v->pids.n; i++) {
+        char *copy = mem_strdup(v->pids.a[i]), *rest = copy, *one;
+        uint64_t pid = 0;
+        int rc = 0;
+
+        while (!rc && (one = strsep(&rest, ","))) {
+            rc = units_parse_uint(one, &pid, NULL) || !pid || pid > INT32_MAX
+                     ? err_set(e, "--pid: '%s' is no pid", one)
+                     : 0;
+            if (!rc)
+                *vec_push(&out->list) = (int)pid;
+        }
+        free(copy);
+        if (rc)
+            return -1;
+    }
+    return 0;
+}
+
+static void list_sources(void)
+{
+    struct buf out = {0};
+
+    buf_addf(&out, "%-14s %-8s %-20s %s\n", "SOURCE", "DEFAULT", "WITTY'S SEED", "WHAT IT FINDS");
+    for (size_t i = 0; i < ntopo_sources; i++) {
+        const struct topo_source *s = topo_sources[i];
+
+        buf_addf(&out, "%-14s %-8s %-20s %s\n", s->name, s->on_by_default ? "yes" : "no",
+                 *s->witty ? s->witty : "-", s->summary);
+    }
+    product_print(&out);
+    buf_release(&out);
+}
+
+/* What was not seen, as a warning; the rest is in the product. */
+static void warn(const struct graph *g)
+{
+    for (size_t i = 0; i < g->coverage.n; i++) {
+        const struct graph_coverage *c = &g->coverage.a[i];
+
+        if (!strcmp(c->state, "failed") || !strcmp(c->state, "timed out"))
+            log_warn("topology: %s %s%s%s", c->source, c->state, *c->detail ? ": " : "", c->detail);
+        else if (!strcmp(c->source, "static") && c->vanished)
+            log_warn("topology: %s", c->detail);
+        else if (!strcmp(c->source, "process") && c->denied)
+            log_info("topology: %llu process%s may not be looked into by this user: their sockets and pipes "
+                     "are missing",
+                     (unsigned long long)c->denied, c->denied == 1 ? "" : "es");
+    }
+}
+
+/* Replaces g by the part asked for. */
+static int narrow(struct graph *g, const struct topo_values *v, struct err *e)
+{
+    struct graph_nodes seeds = {0};
+    struct graph out;
+
+    if (v->match) {
+        graph_init(&out);
+        graph_match(&out, g, v->match);
+        graph_release(g);
+        *g = out;
+    }
+    if (v->around) {
+        const struct graph_node *n = graph_named_node(g, v->around, e);
+
+        if (!n)
+            return err_wrap(e, "--around");
+        *vec_push(&seeds.list) = n;
+        graph_init(&out);
+        graph_around(&out, g, &seeds, (unsigned)v->hops);
+        graph_release(g);
+        *g = out;
+        vec_release(&seeds.list);
+    }
+    return 0;
+}
+
+static int emit(const struct topo_values *v, const struct buf *out, struct err *e)
+{
+    if (v->output && strcmp(v->output, "-") != 0)
+        return product_write(v->output, out, e);
+    if (!strcmp(v->format, "text"))
+        product_print(out);
+    else
+        fwrite(out->data, 1, out->len, stdout);
+    return fflush(stdout) ? err_sys(e, errno, "stdout") : 0;
+}
+
+/* The product of one graph; lines of ndjson are added to `out`, and go at once where they go to stdout. */
+static int produce(const struct graph *g, const struct topo_values *v, struct buf *out, struct err *e)
+{
+    int lines = !strcmp(v->format, "ndjson");
+
+    if (!strcmp(v->format, "text"))
+        graph_text_render(g, out);
+    else
+        graph_json_write(g, lines ? 0 : 2, out);
+    if (strcmp(v->format, "text") != 0)
+        buf_addch(out, '\n');
+    if (lines && !v->output) {
+        int rc = emit(v, out, e);
+
+        buf_clear(out);
+        return rc;
+    }
+    return 0;
+}
+
+/* Waits until `ns` of CLOCK_MONOTONIC; 1: interrupted. */
+static int wait_until(struct signals *s, uint64_t ns)
+{
+    for (;;) {
+        uint64_t now = clock_monotonic();
+        struct pollfd p = {.fd = s->fd, .events = POLLIN};
+        enum signal_kind kind;
+        int signo;
+
+        if (now >= ns)
+            return 0;
+        poll(&p, 1, (int)((ns - now) / 1000000) + 1);
+        while ((kind = signals_next(s, 0, &signo)) != SIGNAL_NONE)
+            if (kind != SIGNAL_CHILD)
+                return 1;
+    }
+}
+
+struct looks {
+    const struct topo_values *values;
+    struct topo_opts opts;
+    struct graph all; /* of all looks together */
+    struct buf out;
+    size_t n;
+};
+
+static int look(struct looks *l, struct err *e)
+{
+    struct graph g;
+    int rc;
+
+    graph_init(&g);
+    rc = topo_snapshot(&g, &l->opts, e);
+    if (l->n++ == 0)
+        warn(&g);
+    if (!rc)
+        rc = narrow(&g, l->values, e);
+    if (!rc && !strcmp(l->values->format, "ndjson"))
+        rc = produce(&g, l->values, &l->out, e);
+    if (!rc)
+        graph_merge(&l->all, &g, GRAPH_LATER, NULL);
+    graph_release(&g);
+    return rc;
+}
+
+static int look_for(struct looks *l, struct err *e)
+{
+    uint64_t now = clock_monotonic(), end = now + l->values->duration, next = now;
+    struct signals signals;
+    int rc, stop = 0;
+
+    if (signals_take(&signals, e))
+        return -1;
+    rc = look(l, e);
+    while (!rc && !stop && next < end) {
+        next = next + l->values->interval < end ? next + l->values->interval : end;
+        stop = wait_until(&signals, next);
+        if (!stop && look(l, e)) { /* what was seen before is not lost by it */
+            log_warn("topology: %s", e->msg);
+            break;
+        }
+    }
+    signals_give_back(&signals);
+    return rc;
+}
+
+static int run(const struct topo_values *v, const struct pids *pids, struct err *e)
+{
+    struct looks l = {.values = v};
+    int rc;
+
+    topo_opts_init(&l.opts);
+    l.opts.root = v->root;
+    l.opts.seed = v->seed;
+    l.opts.without = v->without;
+    l.opts.pids = pids->list.a;
+    l.opts.npids = pids->list.n;
+    l.opts.hops = (unsigned)v->hops;
+    l.opts.limits.timeout_ns = v->timeout;
+    l.opts.limits.top_cpu = (unsigned)v->top;
+    graph_init(&l.all);
+    rc = v->duration ? look_for(&l, e) : look(&l, e);
+    if (!rc && strcmp(v->format, "ndjson") != 0)
+        rc = produce(&l.all, v, &l.out, e);
+    if (!rc && l.out.len)
+        rc = emit(v, &l.out, e);
+    graph_release(&l.all);
+    buf_release(&l.out);
+    return rc;
+}
+
+static int topo_run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    const struct topo_values *v = values;
+    struct topo_opts check = {.seed = v->seed, .without = v->without};
+    struct pids pids = {0};
+    struct err e = {0};
+    int rc;
+
+    if (argc)
+        return command_usage(
+            &cmd_topo, "takes no operand, '%s' was given (a session's topology: wprof render)", argv[0]);
+    if (v->schema) {
+        fputs(graph_json_schema(NULL), stdout);
+        return EXIT_OK;
+    }
+    if (v->sources) {
+        list_sources();
+        return EXIT_OK;
+    }
+    if (topo_check(&check, &e) || read_pids(v, &pids, &e)) {
+        vec_release(&pids.list);
+        return command_usage(&cmd_topo, "%s", e.msg);
+    }
+    if (!v->interval)
+        return command_usage(&cmd_topo, "--interval: 0 is too short");
+    rc = run(v, &pids, &e);
+    vec_release(&pids.list);
+    if (rc)
+        log_error("topology: %s", e.msg);
+    return rc ? EXIT_FAILED : EXIT_OK;
+}
+
+const struct command cmd_topo = {
+    .name = "topo",
+    .summary = "show who talks to whom on this machine, over what, on which hardware",
+    .operands = "",
+    .opts = options,
+    .nopts = ARRAY_SIZE(options),
+    .values_size = sizeof(struct topo_values),
+    .examples = "wprof topo\n"
+                "wprof topo --pid 4711 --hops 2\n"
+                "wprof topo --format json | jq '.edges[] | select(.kind == \"tcp\")'\n"
+                "wprof topo --duration 10s --interval 1s --format ndjson | mongoimport -c topology",
+    .run = topo_run,
+};

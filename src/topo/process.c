@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes, their parents, their threads. */
+#include "topo/source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEPTH_MAX = 256 }; /* of parents: a pid may be used again while we read, so it could go round */
+
+/* Whether it is one of the pids asked for, or descends from one. */
+static int wanted(const struct topo_ctx *ctx, const struct scan_process *p)
+{
+    for (int depth = 0; p && depth < DEPTH_MAX; depth++) {
+        for (size_t i = 0; i < ctx->npids; i++)
+            if (p->pid == ctx->pids[i])
+                return 1;
+        p = p->ppid ? scan_find(ctx->scan, p->ppid) : NULL;
+    }
+    return 0;
+}
+
+/* Name and start of a thread, from its stat: "12 (name) S ..." with the start as the 22nd field. */
+static int read_thread(struct topo_ctx *ctx, int pid, const char *tid, char name[64], uint64_t *start)
+{
+    struct buf b = {0};
+    char path[80], *open, *close;
+    int rc = -1;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, tid);
+    if (!topo_read(ctx, path, &b) && (open = strchr(buf_str(&b), '(')) && (close = strrchr(open, ')'))) {
+        snprintf(name, 64, "%.*s", (int)(close - open - 1), open + 1);
+        for (int field = 2; close && field < 22; field++)
+            close = strchr(close + 1, ' ');
+        if (close) {
+            *start = strtoull(close + 1, NULL, 10);
+            rc = 0;
+        }
+    }
+    buf_release(&b);
+    return rc;
+}
+
+static void add_threads(struct topo_ctx *ctx, struct graph *g, struct graph_node *process, int pid)
+{
+    struct topo_names tids = {0};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    topo_list(ctx, path, &tids);
+    for (size_t i = 0; i < tids.list.n; i++) {
+        struct graph_node *t;
+        uint64_t start;
+        char name[64];
+
+        if (read_thread(ctx, pid, tids.list.a[i], name, &start)) {
+            ctx->vanished++;
+            continue;
+        }
+        t = graph_thread(g, atoll(tids.list.a[i]), start);
+        graph_set_str(g, &t->attrs, "name", name);
+        graph_set_int(g, &t->attrs, "pid", pid);
+        graph_edge(g, GRAPH_EDGE_OWN, process, t);
+        ctx->seen++;
+    }
+    topo_names_release(&tids);
+}
+
+static void describe(const struct topo_ctx *ctx, struct graph *g, struct graph_node *n,
+                     const struct scan_process *p)
+{
+    long hz = sysconf(_SC_CLK_TCK);
+
+    graph_set_int(g, &n->attrs, "uid", p->uid);
+    graph_set_int(g, &n->attrs, "threads", p->threads);
+    graph_set_f64(g, &n->attrs, "cpu_s", (double)p->cpu_ticks / (double)hz);
+    if (ctx->scan->boot_ns && p->start)
+        graph_set_int(g, &n->attrs, "started_ns",
+                      (int64_t)(ctx->scan->boot_ns + p->start * (1000000000u / (uint64_t)hz)));
+    if (p->net)
+        graph_set_int(g, &n->attrs, "net_ns", (int64_t)p->net);
+    if (p->pidns)
+        graph_set_int(g, &n->attrs, "pid_ns", (int64_t)p->pidns);
+}
+
+static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
+{
+    const struct scan *s = ctx->scan;
+    uint64_t threads = 0, left_out = 0;
+
+    if (!s->processes.n)
+        return err_set(e, "no process in %s/proc", ctx->root);
+    for (size_t i = 0; i < s->processes.n; i++)
+        threads += s->processes.a[i].kernel ? 0 : s->processes.a[i].threads;
+    for (size_t i = 0; i < s->processes.n; i++) {
+        const struct scan_process *p = &s->processes.a[i], *parent;
+        struct graph_node *n;
+
+        if (p->kernel)
+            continue;
+        n = topo_process(ctx, g, p->pid);
+        describe(ctx, g, n, p);
+        ctx->seen++;
+        parent = p->ppid ? scan_find(s, p->ppid) : NULL;
+        if (parent && !parent->kernel)
+            graph_edge(g, GRAPH_EDGE_OWN, topo_process(ctx, g, parent->pid), n);
+        if (p->threads > 1 && (threads <= ctx->limits.max_threads || wanted(ctx, p)))
+            add_threads(ctx, g, n, p->pid);
+        else if (p->threads > 1)
+            left_out += p->threads;
+    }
+    ctx->denied += s->denied;
+    ctx->vanished += s->vanished;
+    if (left_out)
+        snprintf(ctx->detail, sizeof(ctx->detail),
+                 "%llu threads are not shown, only how many each process has", (unsigned long long)left_out);
+    return 0;
+}
+
+const struct topo_source topo_source_process = {
+    .name = "process",
+    .summary = "processes, their parents and threads",
+    .on_by_default = 1,
+    .needs_scan = 1,
+    .witty = "Static",
+    .collect = collect,
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs sources in children and takes what they send back. For topo.c. */
+#ifndef WPROF_TOPO_RUNNER_H
+#define WPROF_TOPO_RUNNER_H
+
+#include "topo/source.h"
+
+/* Puts what the sources found into g, and a line for each into g->coverage. Returns when all are done or out
+ * of time. -1 with `e` only where no child can be made at all. */
+int runner_run(struct graph *g, const struct topo_source *const *sources, size_t n,
+               const struct topo_ctx *like, struct err *e);
+
+#endif

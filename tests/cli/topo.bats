@@ -1,0 +1,264 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+load common
+
+setup() {
+    need_python ctypes
+    talkers=()
+}
+
+# until_true CONDITION: for at most 10 s.
+until_true() {
+    local i
+    for i in $(seq 100); do
+        eval "$1" && return
+        sleep 0.1
+    done
+    echo "never: $1"
+    return 1
+}
+
+teardown() {
+    local fd
+    for fd in ${talkers[@]+"${talkers[@]}"}; do
+        exec {fd}>&- # they end when their stdin does
+    done
+}
+
+# talk MEANS [BYTES [REPLY]]: starts two processes that talk; $a, $b and what else they tell become variables.
+talk() {
+    local fd out=$BATS_TEST_TMPDIR/talk.$RANDOM line word
+    mkfifo "$out"
+    exec {fd}> >(exec "$PYTHON" "$ROOT/tests/workloads/talk.py" "$@" >"$out" 2>"$out.err")
+    talkers+=("$fd")
+    read -r -t 30 line <"$out" || { cat "$out.err"; return 1; }
+    for word in $line; do
+        printf -v "${word%%=*}" %s "${word#*=}"
+    done
+}
+
+# graph [OPTION...]: a snapshot to $json.
+graph() {
+    json=$BATS_TEST_TMPDIR/topology.json
+    "$WPROF" topo --format json "$@" >"$json"
+}
+
+# in_graph EXPRESSION: of nodes and edges; edges(KIND, pid, pid) are those between two processes, the first pid being the
+# one that `ab` is from.
+in_graph() {
+    "$PYTHON" - "$json" "$1" "${a:-0}" "${b:-0}" <<'END'
+import json, sys
+g = json.load(open(sys.argv[1]))
+a, b = int(sys.argv[3]), int(sys.argv[4])
+nodes = {n["id"]: n for n in g["nodes"]}
+of_pid = {n["attrs"]["pid"]: n for n in g["nodes"] if n["kind"] == "process"}
+def edges(kind, x, y):
+    out = []
+    for e in g["edges"]:
+        if e["kind"] != kind:
+            continue
+        ends = [nodes[e["a"]]["attrs"].get("pid"), nodes[e["b"]]["attrs"].get("pid")]
+        if ends == [x, y]:
+            out.append((e["bytes_ab"], e["bytes_ba"], e))
+        elif ends == [y, x] and not e["directed"]:
+            out.append((e["bytes_ba"], e["bytes_ab"], e))
+    return out
+def cover(source):
+    return next(c for c in g["coverage"] if c["source"] == source)
+names = dict(g=g, nodes=nodes, of_pid=of_pid, edges=edges, cover=cover, a=a, b=b)
+if not eval(sys.argv[2], names):
+    print("not so:", sys.argv[2], "a=%d b=%d" % (a, b))
+    for e in g["edges"]:
+        if any(("=%d" % p) in e[k] for p in (a, b) for k in "ab"):
+            print(e)
+    sys.exit(1)
+END
+}
+
+@test "TCP over IPv4, IPv6 and from one to the other: exact bytes, from both ends" {
+    for means in tcp4 tcp6 mapped; do
+        talk $means 12345 678
+        graph
+        in_graph 'len(edges("tcp", a, b)) == 1 and edges("tcp", a, b)[0][:2] == (12345, 678)'
+        in_graph 'edges("tcp", a, b)[0][2]["weight"] == 1 and edges("tcp", a, b)[0][2]["confidence"] == 1'
+        in_graph "any(e['kind'] == 'connect' and e['b'].find(':$port(TCP)') > 0 and (e['bytes_ab'], e['bytes_ba']) == (12345, 678)
+                      for e in g['edges'])"
+    done
+}
+
+@test "unix sockets with a path, abstract, datagrams; UDP" {
+    for means in unix abstract dgram; do
+        talk $means
+        graph
+        in_graph 'len(edges("unix", a, b)) == 1'
+    done
+    for means in udp4 udp6; do
+        talk $means
+        graph
+        in_graph 'len(edges("udp", a, b)) == 1'
+    done
+}
+
+@test "a pipe and a FIFO have a direction; an eventfd has none" {
+    talk pipe
+    graph
+    in_graph 'len(edges("pipe", a, b)) == 1 and not edges("pipe", b, a)'
+    talk fifo
+    graph
+    in_graph "len(edges('fifo', a, b)) == 1 and not edges('fifo', b, a) and edges('fifo', a, b)[0][2]['attrs']['path'] == '$path'"
+    talk eventfd
+    graph
+    in_graph 'len(edges("eventfd", a, b)) == 1'
+}
+
+@test "sockets that a third process made and passed by SCM_RIGHTS" {
+    talk passed
+    graph
+    in_graph 'len(edges("unix", a, b)) == 1 and edges("unix", a, b)[0][2]["confidence"] == 1'
+}
+
+@test "two network namespaces: each has its own 127.0.0.1" {
+    unshare -n true 2>/dev/null || skip "needs root, for network namespaces"
+    first=$(mktemp) second=$(mktemp)
+    for f in "$first" "$second"; do
+        mkfifo "$f.out"
+        exec {fd}> >(exec unshare -n "$PYTHON" "$ROOT/tests/workloads/talk.py" lo+tcp4 4321 >"$f.out")
+        talkers+=("$fd")
+        read -r -t 30 line <"$f.out"
+        echo "$line" >"$f"
+    done
+    graph
+    for f in "$first" "$second"; do
+        eval "$(cat "$f")"
+        in_graph 'len(edges("tcp", a, b)) == 1 and edges("tcp", a, b)[0][0] == 4321'
+        in_graph 'sum(e["kind"] == "tcp" and any(nodes[e[k]]["attrs"]["pid"] == a for k in "ab") for e in g["edges"]) == 1'
+    done
+    in_graph '"3 network namespaces" in cover("socket")["detail"] or int(cover("socket")["detail"].split()[0]) >= 3'
+}
+
+@test "--pid: what is around a process, its children with it; a dead one is said" {
+    talk tcp4
+    graph --pid "$a"
+    in_graph 'a in of_pid and b in of_pid and len(g["nodes"]) < 40'
+    parent=$(awk '/PPid/ { print $2 }' "/proc/$a/status")
+    graph --pid "$parent" --hops 0
+    in_graph 'a in of_pid and b in of_pid and all(n["kind"] in ("process", "thread") for n in g["nodes"])'
+    sleep 0 &
+    dead=$!
+    wait $dead
+    run -0 "$WPROF" topo --pid "$a" --pid $dead --format json
+    [[ $output == *"no such process: $dead"* ]]
+    run -3 "$WPROF" topo --pid $dead
+    [[ $output == *"no such process: $dead"* ]]
+    run -2 "$WPROF" topo --pid 12x
+}
+
+@test "--around, --match, --seed and --without-source" {
+    talk tcp4 10
+    graph --around "pid=$a" --hops 1
+    in_graph 'a in of_pid and b in of_pid'
+    graph --match "(TCP))"
+    in_graph 'g["nodes"] and all(n["kind"] == "socket" for n in g["nodes"])'
+    graph --without-source socket,pipe
+    in_graph 'a in of_pid and not edges("tcp", a, b) and cover("socket")["state"] == "off"'
+    graph --seed socket --hops 0
+    in_graph 'g["nodes"] and all("socket" in n["source"] for n in g["nodes"])'
+    run -2 "$WPROF" topo --seed sockte
+    [[ $output == *"did you mean socket?"* ]]
+    run -2 "$WPROF" topo --without-source static
+    run -3 "$WPROF" topo --around nobody-of-that-name
+    [[ $output == *"no node 'nobody-of-that-name'"* ]]
+}
+
+@test "the seed top-cpu takes the busiest" {
+    sh -c 'while :; do :; done' &
+    busy=$!
+    a=$busy
+    "$WPROF" topo --format json --seed top-cpu --top 200 --hops 0 --duration 300ms >"$BATS_TEST_TMPDIR/t.json"
+    json=$BATS_TEST_TMPDIR/t.json
+    kill $busy
+    in_graph 'of_pid[a]["attrs"]["cpu_cores"] > 0'
+}
+
+@test "common parents: who has two children" {
+    sh -c 'sleep 60 & sleep 60 & wait' &
+    a=$!
+    until_true 'ps --ppid $a -o pid= | wc -l | grep -qx 2'
+    graph
+    kids=$(ps --ppid $a -o pid=)
+    kill $kids
+    in_graph 'of_pid[a]["attrs"]["children"] == 2 and "common-parent" in of_pid[a]["source"]'
+    in_graph 'sum(e["kind"] == "own" and e["a"] == of_pid[a]["id"] for e in g["edges"]) == 2'
+}
+
+@test "text and lines; two runs give the same order" {
+    talk tcp4 2048
+    run -0 bash -c '"$WPROF" topo --pid "$1" --hops 1 2>/dev/null' - "$a"
+    [[ ${lines[0]} =~ ^Graph\ with\ [0-9]+\ nodes\ and\ [0-9]+\ edges$ ]]
+    [[ $output == *"Nodes:"*"Edges:"*"IPC[tcp]"*"2.0 KiB"*"Sources:"* ]]
+    "$WPROF" topo --pid "$a" --hops 1 --duration 300ms --interval 100ms --format ndjson >"$BATS_TEST_TMPDIR/lines"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/lines")" -ge 3 ]
+    "$PYTHON" - "$BATS_TEST_TMPDIR/lines" <<'END'
+import json, sys
+looks = [json.loads(l) for l in open(sys.argv[1])]
+assert [n["id"] for n in looks[0]["nodes"]] == [n["id"] for n in looks[-1]["nodes"]]
+assert looks[0]["time_ns"] < looks[-1]["time_ns"]
+END
+}
+
+@test "--duration: what was there in between stays, with the times when it was seen" {
+    (sleep 0.3; exec sleep 0.4) &
+    a=$!
+    graph --duration 1s --interval 100ms
+    in_graph 'a in of_pid and of_pid[a]["first_seen_ns"] < of_pid[a]["last_seen_ns"] < g["time_ns"]'
+}
+
+@test "--schema fits what is written; --sources" {
+    talk tcp4
+    graph
+    "$WPROF" topo --schema >"$BATS_TEST_TMPDIR/schema.json"
+    "$PYTHON" - "$BATS_TEST_TMPDIR/schema.json" "$json" <<'END'
+import json, sys
+schema, graph = (json.load(open(f)) for f in sys.argv[1:])
+types = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
+def check(s, v, where):
+    if "$ref" in s:
+        s = schema["$defs"][s["$ref"].split("/")[-1]]
+    if "type" in s:
+        assert isinstance(v, types[s["type"]]) and (s["type"] == "boolean" or not isinstance(v, bool)), where
+    assert "const" not in s or v == s["const"], where
+    assert "enum" not in s or v in s["enum"], where
+    assert "minimum" not in s or v >= s["minimum"], where
+    for k in s.get("required", []):
+        assert k in v, (where, k)
+    for k, x in (v.items() if "properties" in s else ()):
+        assert k in s["properties"], (where, k) # what is written is described
+        check(s["properties"][k], x, where + "." + k)
+    for i, x in enumerate(v if "items" in s else ()):
+        check(s["items"], x, "%s[%d]" % (where, i))
+check(schema, graph, "topology")
+END
+    run -0 "$WPROF" topo --sources
+    [[ $output == *"common-parent"*"CommonProcessParent"* ]]
+}
+
+@test "secrets in command lines are not shown" {
+    sleep 30 TOKEN=opensesame 2>/dev/null &
+    "$PYTHON" -c 'import time; time.sleep(30)' --password opensesame &
+    a=$!
+    until_true 'grep -q opensesame /proc/$a/cmdline'
+    graph
+    kill $a
+    in_graph 'a in of_pid and "[redacted]" in of_pid[a]["attrs"]["cmdline"]'
+    ! grep -q opensesame "$json"
+}
+
+@test "an ordinary user sees what is his, and is told what is not" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to become another"
+    id nobody >/dev/null 2>&1 || skip "needs the user nobody"
+    cp "$WPROF" "$BATS_TEST_TMPDIR/wprof" && chmod 755 "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/wprof"
+    json=$BATS_TEST_TMPDIR/topology.json
+    setpriv --reuid nobody --clear-groups "$BATS_TEST_TMPDIR/wprof" topo --format json >"$json" 2>"$BATS_TEST_TMPDIR/err"
+    in_graph 'cover("process")["denied"] > 0 and cover("process")["state"] == "partial" and 1 in of_pid'
+    grep -q "may not be looked into" "$BATS_TEST_TMPDIR/err"
+}
