@@ -12,6 +12,7 @@
 #include "record/collectors.h"
 #include "record/elevate.h"
 #include "record/recorder.h"
+#include "record/signal_name.h"
 #include "record/summary.h"
 #include "record/tiers.h"
 
@@ -22,10 +23,10 @@
 enum { MAX_FREQUENCY = 100000 };
 
 struct record_opts {
-    const char *output, *event, *collect, *without, *tier;
+    const char *output, *event, *collect, *without, *tier, *start_on, *stop_on, *capture;
     uint64_t frequency, duration, delay, max_size, min_block;
     int jit_names, jvm;
-    int force, keep_going, inlines, whole_machine, quiet, verbose, sudo;
+    int kill, force, keep_going, inlines, whole_machine, quiet, verbose, sudo;
     const char *front; /* the collecting half's: elevate.h */
     struct opt_list pids;
 };
@@ -41,6 +42,14 @@ static const struct opt options[] = {
                  "end the recording after TIME; the command runs on"),
     OPT_DURATION(0, "delay", struct record_opts, delay, "TIME", NULL, NULL,
                  "begin recording TIME after the start"),
+    OPT_STRING(0, "start-on", struct record_opts, start_on, "SIGNAL",
+               "begin recording when wprof gets SIGNAL, such as USR1"),
+    OPT_STRING(0, "stop-on", struct record_opts, stop_on, "SIGNAL",
+               "end the recording when wprof gets SIGNAL; the command runs on"),
+    OPT_STRING(0, "capture", struct record_opts, capture, "KIND:N-M",
+               "record from the mark that begins step (request ...) N to the end of M"),
+    OPT_FLAG(0, "kill", struct record_opts, kill,
+             "end the command when its recording is over: SIGTERM, after 10 s SIGKILL"),
     OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "1GiB", "record.max-size",
              "end the recording when events.wlog has this size"),
     OPT_DURATION(0, "min-block", struct record_opts, min_block, "TIME", "100us", "record.min-block",
@@ -180,6 +189,8 @@ static int check(const struct record_opts *o, int argc)
         return command_usage(&cmd_record, "--tier %s: not A, B or C", o->tier);
     if (o->keep_going && !argc && !o->front)
         return command_usage(&cmd_record, "--keep-going needs a command");
+    if (o->kill && !argc)
+        return command_usage(&cmd_record, "--kill needs a command: what wprof hasn't started it doesn't end");
     if (o->event && pfm_encode(o->event, &ev, &e)) {
         log_error("-e %s", e.msg);
         return SPAWN_FAILED;
@@ -217,6 +228,23 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
     return code;
 }
 
+static int parse_signal(int *signo, const char *option, const char *text, struct err *e)
+{
+    *signo = text ? signal_parse(text, e) : 0;
+    return *signo < 0 ? err_wrap(e, "%s", option) : 0;
+}
+
+static int parse_window(struct window_opts *w, const struct record_opts *o, struct err *e)
+{
+    *w = (struct window_opts){.delay = o->delay, .duration = o->duration};
+    if (parse_signal(&w->start_on, "--start-on", o->start_on, e) ||
+        parse_signal(&w->stop_on, "--stop-on", o->stop_on, e))
+        return -1;
+    if (o->capture && window_capture_parse(&w->capture, o->capture, e))
+        return err_wrap(e, "--capture");
+    return 0;
+}
+
 static int run(const void *values, const struct config *cfg, int argc, char **argv)
 {
     const struct record_opts *o = values;
@@ -228,8 +256,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .quiet = o->quiet || log_get_level() < LOG_INFO,
         .event = o->event,
         .frequency = o->frequency,
-        .duration = o->duration,
-        .delay = o->delay,
+        .kill = o->kill,
         .max_size = o->max_size,
         .min_block = o->min_block,
         .collect = o->collect,
@@ -254,6 +281,8 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
     code = check(o, argc);
     if (code)
         return code;
+    if (parse_window(&how.window, o, &e))
+        return command_usage(&cmd_record, "%s", e.msg);
     how.collectors = collectors_all(&how.ncollectors);
     if (o->sudo && geteuid())
         code = elevate(o, argc, argv, &e);

@@ -2,8 +2,8 @@
 #include "record/recorder.h"
 
 #include "base/log.h"
-#include "platform/spawn.h"
 #include "record/about.h"
+#include "record/child.h"
 #include "record/collectors.h"
 #include "record/cost.h"
 #include "record/half.h"
@@ -30,14 +30,6 @@
 /* epoll data above every collector's index */
 enum { WATCH_SIGNALS = 1 << 20, WATCH_TARGET, WATCH_MARKS, WATCH_FRONT };
 
-/* The launched command. */
-struct child {
-    struct spawn spawn;
-    int launched, ended;
-    int status;
-    struct rusage usage;
-};
-
 struct recorder {
     const struct recorder_opts *o;
     struct identity who;
@@ -56,9 +48,11 @@ struct recorder {
     struct marks *marks; /* NULL: none are taken */
     char *dir;           /* of the session */
     int epoll;
-    int polled;             /* something has to be looked at by time */
-    uint64_t begin;         /* recording began: CLOCK_MONOTONIC ns */
-    const char *end_reason; /* NULL: goes on */
+    int polled; /* something has to be looked at by time */
+    struct window window;
+    int unrecorded; /* the command runs, and nothing is recorded */
+    uint64_t begin; /* recording began: CLOCK_MONOTONIC ns; 0: not yet */
+    uint64_t next;  /* the next flush is due */
 };
 
 static uint64_t now(void)
@@ -69,48 +63,43 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-/* ---- the command ---- */
-
 /* Before it is waited for, collectors may have a last look. */
 static int reap(struct recorder *r)
 {
-    struct child *c = &r->command;
-    siginfo_t info = {0};
-
-    if (!c->launched || c->ended || r->half.fd >= 0)
+    if (r->half.fd >= 0)
         return 0;
-    if (!waitid(P_PID, (id_t)c->spawn.pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
+    if (child_ending(&r->command))
         collectors_ended(&r->collectors);
-    if (wait4(c->spawn.pid, &c->status, WNOHANG, &c->usage) != c->spawn.pid)
-        return 0;
-    c->ended = 1;
-    return 1;
+    return child_reap(&r->command);
 }
 
-static int exit_code_of(int status)
+static void over(struct recorder *r, const char *reason)
 {
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    window_over(&r->window, reason);
 }
 
-/* Takes what is pending. 1 when the recording is to end. */
-static int handle_signals(struct recorder *r)
+static void act(struct recorder *r, enum window_act what);
+
+/* Takes what is pending. */
+static void handle_signals(struct recorder *r)
 {
-    int signo, end = 0;
     enum signal_kind kind;
+    int signo;
 
     for (;;) {
-        int running = r->command.launched && !r->command.ended && r->half.fd < 0;
+        int running = child_running(&r->command) && r->half.fd < 0;
 
         kind = signals_next(&r->signals, running ? r->command.spawn.pid : 0, &signo);
         if (kind == SIGNAL_NONE)
-            return end;
-
+            return;
         if (kind == SIGNAL_CHILD)
             reap(r);
+        else if (window_takes(&r->window, signo))
+            act(r, window_signal(&r->window, signo, now()));
         else if (kind == SIGNAL_FORWARD && running)
             kill(r->command.spawn.pid, signo);
         else if (kind == SIGNAL_INTERRUPT || !running)
-            end = 1;
+            over(r, "interrupted");
     }
 }
 
@@ -210,6 +199,7 @@ static int prepare_targets(struct recorder *r, struct err *e)
 static int prepare(struct recorder *r, struct err *e)
 {
     static char *const none[] = {NULL};
+    const int ours[] = {r->o->window.start_on, r->o->window.stop_on};
 
     r->ctx.store = &r->store;
     r->ctx.meta = &r->meta;
@@ -222,7 +212,7 @@ static int prepare(struct recorder *r, struct err *e)
     occupy_standard_fds();
     if (collectors_choose(&r->collectors, r->o->collectors, r->o->ncollectors, r->o->collect, r->o->without,
                           e) ||
-        identity_of_caller(&r->who, e) || signals_take(&r->signals, e))
+        identity_of_caller(&r->who, e) || signals_take_also(&r->signals, ours, ARRAY_SIZE(ours), e))
         return -1;
     r->meta.frequency = r->o->frequency;
     r->marks = marks_new(&r->ctx);
@@ -293,7 +283,7 @@ static int go_unrecorded(struct recorder *r, const struct err *why, struct err *
     }
     log_warn("%s", why->msg);
     log_warn("%s runs unrecorded (--keep-going)", r->o->argv[0]);
-    r->end_reason = "not recorded";
+    r->unrecorded = 1;
     return 0;
 }
 
@@ -328,11 +318,31 @@ static int begin(struct recorder *r, struct err *e)
         r->polled = 1; /* also when a descriptor could not be watched */
     collectors_counters(&r->collectors);
     r->begin = r->ctx.start_mono = now();
+    r->next = r->begin + FLUSH_EVERY;
     about_start(&r->meta, r->begin);
     if (r->o->jvm)
         jvm_write_early_maps(r->ctx.targets.a, r->ctx.targets.n);
+    window_began(&r->window, r->begin);
     cost_begin(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n);
     return 0;
+}
+
+/* What the window says, once the command runs. */
+static void act(struct recorder *r, enum window_act what)
+{
+    struct err e = {0};
+
+    if (what != WINDOW_BEGIN || !begin(r, &e))
+        return;
+    over(r, "nothing to record with");
+    log_error("%s", e.msg);
+}
+
+static void on_mark(void *arg, const struct mark *m)
+{
+    struct recorder *r = arg;
+
+    act(r, window_mark(&r->window, m, now()));
 }
 
 static void flush(struct recorder *r)
@@ -345,18 +355,18 @@ static void flush(struct recorder *r)
     case SINK_OK:
         return;
     case SINK_FULL:
-        r->end_reason = "max-size";
+        over(r, "max-size");
         return;
     case SINK_NO_SPACE:
-        r->end_reason = "disk full";
+        over(r, "disk full");
         break;
     case SINK_FAILED:
-        r->end_reason = "write failed";
+        over(r, "write failed");
         break;
     }
     live_clear(&r->live);
     log_error("%s: recording ends here; what was written before stays readable%s", e.msg,
-              r->command.launched && !r->command.ended ? ", and the command goes on" : "");
+              child_running(&r->command) ? ", and the command goes on" : "");
     about_note(&r->meta, "recording ended early: %s", e.msg);
 }
 
@@ -387,78 +397,83 @@ static int handle_front(struct recorder *r)
     }
 }
 
+/* For epoll_wait: it looks again after an hour at the latest. */
+static int wait_ms(uint64_t until)
+{
+    uint64_t t = now();
+
+    return until <= t ? 0 : (int)earlier((until - t + 999999) / 1000000, 3600000);
+}
+
 /* Until `until` or something happened: an error is left for the next round, that is what epoll_wait is for.
  */
 static void wait_for_events(struct recorder *r, uint64_t until)
 {
     struct epoll_event ev[16];
-    uint64_t t = now();
-    int ms = until <= t ? 0 : (int)earlier((until - t + 999999) / 1000000, 3600000), n;
+    int n, ms = wait_ms(until);
 
     n = epoll_wait(r->epoll, ev, ARRAY_SIZE(ev), ms);
     for (int i = 0; i < n; i++) {
         if (ev[i].data.u64 == WATCH_SIGNALS) {
-            if (handle_signals(r) && !r->end_reason)
-                r->end_reason = "interrupted";
+            handle_signals(r);
         } else if (ev[i].data.u64 == WATCH_TARGET) {
-            if (!targets_alive(&r->targets) && !r->end_reason)
-                r->end_reason = "targets ended";
+            if (!targets_alive(&r->targets))
+                over(r, "targets ended");
         } else if (ev[i].data.u64 == WATCH_FRONT) {
-            if (handle_front(r) && !r->end_reason)
-                r->end_reason = "interrupted";
+            if (handle_front(r))
+                over(r, "interrupted");
         } else if (ev[i].data.u64 == WATCH_MARKS) {
             marks_poll(r->marks);
         } else {
             collectors_poll(&r->collectors, (size_t)ev[i].data.u64);
         }
     }
-    if (r->command.ended && !r->end_reason)
-        r->end_reason = "command ended";
+    if (r->command.ended)
+        over(r, "command ended");
 }
 
-/* --delay: the command runs, the collectors are ready and do not count yet. */
-static void wait_for_delay(struct recorder *r)
+/* Every second, while it records. */
+static void turn(struct recorder *r, uint64_t t)
 {
-    struct err e = {0};
-    uint64_t until = now() + r->o->delay;
-
-    while (!r->end_reason && now() < until)
-        wait_for_events(r, until);
-    if (r->end_reason) {
-        about_note(&r->meta, "it ended before --delay was over: nothing was recorded");
-        log_warn("it ended before --delay was over: nothing was recorded");
-    } else if (begin(r, &e)) {
-        r->end_reason = "nothing to record with";
-        log_error("%s", e.msg);
-    }
+    if (!collectors_running(&r->collectors))
+        over(r, "collectors failed");
+    if (t < r->next || window_is_over(&r->window))
+        return;
+    collectors_poll_all(&r->collectors);
+    marks_poll(r->marks);
+    flush(r);
+    live_draw(&r->live, t - r->begin, r->sink.tally.samples, r->sink.w ? session_bytes(r->sink.w) : 0);
+    r->next = t + FLUSH_EVERY;
 }
 
+/* From the gate's opening until the window is over: the collectors are ready, and count while it is open. */
 static void record(struct recorder *r)
 {
-    uint64_t end = r->o->duration ? r->begin + r->o->duration : UINT64_MAX, next = r->begin + FLUSH_EVERY;
+    while (!window_is_over(&r->window)) {
+        uint64_t until = earlier(window_next(&r->window), r->begin ? r->next : UINT64_MAX);
 
-    while (!r->end_reason) {
-        uint64_t t = now();
-
-        wait_for_events(r, earlier(earlier(end, next), r->polled ? t + POLL_EVERY : UINT64_MAX));
-        t = now();
+        wait_for_events(r, earlier(until, r->polled ? now() + POLL_EVERY : UINT64_MAX));
         if (r->polled) {
             collectors_poll_all(&r->collectors);
-            if (r->targets.list.n && !targets_alive(&r->targets) && !r->end_reason)
-                r->end_reason = "targets ended";
+            if (r->targets.list.n && !targets_alive(&r->targets))
+                over(r, "targets ended");
         }
-        if (!collectors_running(&r->collectors) && !r->end_reason)
-            r->end_reason = "collectors failed";
-        if (t >= end && !r->end_reason)
-            r->end_reason = "duration";
-        if (t < next || r->end_reason)
-            continue;
-        collectors_poll_all(&r->collectors);
-        marks_poll(r->marks);
-        flush(r);
-        live_draw(&r->live, t - r->begin, r->sink.tally.samples, r->sink.w ? session_bytes(r->sink.w) : 0);
-        next = t + FLUSH_EVERY;
+        act(r, window_time(&r->window, now()));
+        if (r->begin)
+            turn(r, now());
     }
+}
+
+/* Its end may come before its begin. */
+static void say_nothing_came(struct recorder *r)
+{
+    char what[128];
+
+    if (r->begin || r->window.begun)
+        return;
+    window_awaits(&r->window, what, sizeof(what));
+    about_note(&r->meta, "it ended before %s: nothing was recorded", what);
+    log_warn("it ended before %s: nothing was recorded", what);
 }
 
 /* ---- the end ---- */
@@ -473,10 +488,10 @@ static void stop(struct recorder *r)
     cost_report(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n,
                 r->command.ended ? &r->command.usage : NULL);
     flush(r);
-    if (!r->begin) /* it ended before --delay was over */
+    if (!r->begin)
         about_start(&r->meta, end);
     if (r->sink.w)
-        about_end(&r->meta, end, r->end_reason);
+        about_end(&r->meta, end, r->window.reason);
     if (r->o->jvm && r->sink.w)
         jvm_write_maps(&r->store, &r->meta);
 }
@@ -507,7 +522,7 @@ static int seal(struct recorder *r, uint64_t since)
     if (!r->sink.w)
         return 0;
     if (r->command.ended)
-        r->meta.exit_code = exit_code_of(r->command.status);
+        r->meta.exit_code = child_exit_code(&r->command);
     collectors_describe(&r->collectors, &r->meta);
     about_kinds(&r->meta);
     about_languages(&r->meta, &r->store);
@@ -533,17 +548,15 @@ static int wait_for_command(struct recorder *r)
 {
     if (r->half.fd >= 0) /* the front end does */
         return 0;
-    while (!r->command.ended) {
+    while (!reap(r) && !r->command.ended) {
         struct epoll_event ev;
 
-        if (reap(r))
-            break;
-        if (epoll_wait(r->epoll, &ev, 1, -1) < 0 && errno != EINTR)
+        if (epoll_wait(r->epoll, &ev, 1, wait_ms(child_time(&r->command, now()))) < 0 && errno != EINTR)
             break;
         handle_signals(r);
     }
     r->command.spawn.pid = 0; /* waited for */
-    return exit_code_of(r->command.status);
+    return child_exit_code(&r->command);
 }
 
 static void release_recording(struct recorder *r)
@@ -587,11 +600,13 @@ static int start(struct recorder *r, struct err *e)
 {
     struct err why = {0};
 
-    if (!r->end_reason && !r->o->delay && begin(r, &why)) {
+    if (!r->unrecorded && window_init(&r->window, &r->o->window, now()) == WINDOW_BEGIN && begin(r, &why)) {
         discard(r);
         if (go_unrecorded(r, &why, e))
             return SPAWN_FAILED;
     }
+    if (r->unrecorded)
+        over(r, "not recorded");
     if (r->half.fd >= 0) {
         if (!half_ready(&r->half))
             return 0;
@@ -606,6 +621,12 @@ static int start(struct recorder *r, struct err *e)
     return 0;
 }
 
+/* Nothing of ours ends the command but what was asked for: not a full disk. */
+static int is_to_end(const struct recorder *r)
+{
+    return r->o->kill && (window_closed(&r->window) || !strcmp(r->window.reason, "max-size"));
+}
+
 /* -1: it was cut short by a failure of ours. */
 static int run(struct recorder *r)
 {
@@ -616,12 +637,15 @@ static int run(struct recorder *r)
         session_write_meta(r->sink.w, &r->meta, &e)) /* with the start's times, for who reads it live */
         log_debug("%s", e.msg);
     live_begin(&r->live, r->o->quiet || r->half.output_shown, r->command.launched);
-    if (!r->end_reason && r->o->delay)
-        wait_for_delay(r);
     record(r);
     ended = now();
+    if (!r->unrecorded)
+        say_nothing_came(r);
     stop(r);
-    return seal(r, ended) || (r->begin && !r->command.launched && !strcmp(r->end_reason, "collectors failed"))
+    if (is_to_end(r))
+        child_end(&r->command, now());
+    return seal(r, ended) ||
+                   (r->begin && !r->command.launched && !strcmp(r->window.reason, "collectors failed"))
                ? -1
                : 0;
 }

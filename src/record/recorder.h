@@ -5,6 +5,7 @@
 
 #include "model/collector.h"
 #include "record/sink.h"
+#include "record/window.h"
 
 /* What is known of a sealed recording. Borrowed, valid during recorder_hooks.done. */
 struct recorder_report {
@@ -27,7 +28,8 @@ struct recorder_opts {
     const char *event;             /* NULL: the collector's choice */
     uint64_t frequency;            /* Hz */
     uint64_t min_block;            /* ns: shorter waits are summed, not listed */
-    uint64_t duration, delay;      /* ns; duration 0: no bound */
+    struct window_opts window;     /* when to record */
+    int kill;                      /* end the command when its recording is over before it is */
     uint64_t max_size;             /* bytes, 0: no bound */
     const char *collect, *without; /* comma-separated names, or NULL */
     int jit_names, jvm; /* run-times are to tell the names of what they compile; ask JVMs for them */

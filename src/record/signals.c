@@ -12,7 +12,7 @@
  * us. */
 static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
-int signals_take(struct signals *s, struct err *e)
+int signals_take_also(struct signals *s, const int *also, size_t n, struct err *e)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, otherwise = {.sa_handler = SIG_DFL}, now;
     sigset_t set, blocked;
@@ -24,6 +24,9 @@ int signals_take(struct signals *s, struct err *e)
         if (!sigaction(taken[i], NULL, &now) && now.sa_handler != SIG_IGN)
             sigaddset(&set, taken[i]);
     }
+    for (size_t i = 0; i < n; i++) /* asked for by name: even where it was ignored */
+        if (also[i])
+            sigaddset(&set, also[i]);
     blocked = set;
     sigaddset(&blocked, SIGXFSZ); /* over the limit of ulimit -f, write(2) is to fail and not to end us */
     sigprocmask(SIG_BLOCK, &blocked, &s->before.mask);
@@ -37,6 +40,11 @@ int signals_take(struct signals *s, struct err *e)
         return err_sys(e, error, "signalfd");
     }
     return 0;
+}
+
+int signals_take(struct signals *s, struct err *e)
+{
+    return signals_take_also(s, NULL, 0, e);
 }
 
 void signals_give_back(struct signals *s)

@@ -15,6 +15,8 @@ struct signals {
 };
 
 int signals_take(struct signals *s, struct err *e);
+/* also[0..n): more signals that are ours (0: none). */
+int signals_take_also(struct signals *s, const int *also, size_t n, struct err *e);
 void signals_give_back(struct signals *s);
 
 enum signal_kind {

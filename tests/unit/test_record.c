@@ -360,8 +360,10 @@ static void test_cannot_run(void **state)
 static void test_duration(void **state)
 {
     const char *path = in_dir("duration");
-    struct recorder_opts o = {
-        .dir = path, .duration = 200000000, .argv = ARGS("sh", "-c", "sleep 0.6; exit 3"), WITH(&by_time)};
+    struct recorder_opts o = {.dir = path,
+                              .window.duration = 200000000,
+                              .argv = ARGS("sh", "-c", "sleep 0.6; exit 3"),
+                              WITH(&by_time)};
     struct session s;
 
     assert_int_equal(go(&o), 3);
@@ -375,7 +377,8 @@ static void test_duration(void **state)
 static void test_delay(void **state)
 {
     const char *path = in_dir("delay");
-    struct recorder_opts o = {.dir = path, .delay = 200000000, .argv = ARGS("sleep", "0.5"), WITH(&good)};
+    struct recorder_opts o = {
+        .dir = path, .window.delay = 200000000, .argv = ARGS("sleep", "0.5"), WITH(&good)};
     struct session s;
 
     assert_int_equal(go(&o), 0);

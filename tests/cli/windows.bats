@@ -1,0 +1,198 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# When wprof records: signals, marks and times that begin and end it, what becomes of the command, and the ring that keeps
+# the end of a long run. The program `phases` is in a known function at a known time.
+
+load common
+
+setup_file() {
+    load common
+    build_workloads
+}
+
+setup() {
+    D=$(mktemp -d)
+    chmod 755 "$D"
+    cd "$D" || return 1
+    PHASES=$WORKLOADS/phases
+}
+
+teardown() {
+    cd /
+    for pid in ${STARTED:-}; do
+        kill -9 "$pid" 2>/dev/null || true
+    done
+    rm -rf "$D"
+}
+
+folded() {
+    cat "$1/folded.txt"
+}
+
+meta() { # DIR FIELD
+    python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/meta.json"))[sys.argv[2]])' "$1" "$2"
+}
+
+until_true() { # SECONDS COMMAND...
+    local n=$(($1 * 20))
+    shift
+    while ! "$@" 2>/dev/null; do
+        n=$((n - 1))
+        [ $n -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+fails() { # CODE COMMAND...: with $output
+    local want=$1
+    shift
+    output=$("$@" 2>&1) && status=0 || status=$?
+    [ "$status" = "$want" ] || { echo "status $status, expected $want: $output"; return 1; }
+}
+
+says() { # REGEX: in $output
+    grep -qiE "$1" <<<"$output" || { echo "no '$1' in: $output"; return 1; }
+}
+
+gone() { # PID: ended, whether or not somebody waited for it
+    ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
+}
+
+# tiers COMMAND...: in each tier that works here.
+tiers() {
+    local t
+    for t in A B C; do
+        "$WPROF" -q record --tier $t -o probe -- true 2>/dev/null || continue
+        rm -rf probe
+        "$@" $t || { echo "in tier $t"; return 1; }
+        rm -rf s
+    done
+}
+
+# Functions of native code are told apart only in tiers A and B.
+need_native() {
+    "$WPROF" -q record --tier A -o probe -- true 2>/dev/null || "$WPROF" -q record --tier B -o probe -- true 2>/dev/null ||
+        skip "needs BPF or perf events"
+    rm -rf probe
+}
+
+# ---- the command line ----
+
+@test "wrong signals, ranges and combinations are 125 and name what is meant" {
+    fails 125 "$WPROF" record --start-on USER1 -- touch ran
+    says "no signal 'USER1'; did you mean USR1"
+    fails 125 "$WPROF" record --stop-on KILL -- touch ran
+    says "KILL can't be waited for"
+    fails 125 "$WPROF" record --start-on 999 -- touch ran
+    fails 125 "$WPROF" record --capture steps -- touch ran
+    says 'KIND:FIRST-LAST'
+    fails 125 "$WPROF" record --capture step:7-3 -- touch ran
+    says 'ends before it begins'
+    fails 125 "$WPROF" record --kill -p $$
+    says 'needs a command'
+    [ ! -e ran ]
+}
+
+# ---- signals ----
+
+only_beta() { # TIER
+    fails 0 "$WPROF" record --tier "$1" -F 499 --start-on USR1 --stop-on SIGUSR2 -o s -- \
+        "$PHASES" alpha:0.4 signal:10 beta:0.5 signal:12 gamma:0.4
+    [ "$(meta s end_reason)" = "stop signal" ] || return 1
+    holds "$(quality s target_cpu_s) > 0.45 && $(quality s target_cpu_s) < 0.75" || return 1
+    [ "$1" = C ] && return # native code can't be told apart from outside
+    holds "$(samples s beta) > 100" && [ "$(samples s alpha)" = 0 ] && [ "$(samples s gamma)" = 0 ]
+}
+
+@test "from one signal to the other: what ran between them and nothing else" {
+    tiers only_beta
+}
+
+@test "one signal starts and stops; --delay counts from it" {
+    need_native
+    "$WPROF" -q record -F 499 --start-on USR1 --stop-on USR1 --delay 100ms -o s -- \
+        "$PHASES" alpha:0.3 signal:10 beta:0.5 signal:10 gamma:0.3
+    [ "$(meta s end_reason)" = "stop signal" ]
+    holds "$(samples s beta) > 100"
+    [ "$(samples s alpha)" = 0 ]
+    [ "$(samples s gamma)" = 0 ]
+}
+
+@test "--duration counts from the begin, and the command runs on" {
+    need_native
+    "$WPROF" -q record -F 499 --start-on USR1 --duration 600ms -o s -- \
+        "$PHASES" alpha:0.3 signal:10 beta:1 say:done >out
+    [ "$(cat out)" = done ]
+    [ "$(meta s end_reason)" = duration ]
+    [ "$(samples s alpha)" = 0 ]
+    holds "$(meta s duration_s) >= 0.6"
+}
+
+@test "the signals are wprof's: the command doesn't get them, others it gets" {
+    "$WPROF" -q record --start-on USR1 -o s -- sh -c 'trap "echo usr1 >>got" USR1; trap "echo usr2 >>got; exit 6" USR2
+        touch ready; while :; do sleep 0.1; done' &
+    local pid=$! code=0
+    STARTED=$pid
+    until_true 20 test -e ready
+    kill -USR1 "$pid"
+    kill -USR1 "$pid"
+    sleep 0.5
+    kill -USR2 "$pid"
+    wait "$pid" || code=$?
+    [ "$code" = 6 ]
+    [ "$(cat got)" = usr2 ]
+    [ "$(meta s end_reason)" = "command ended" ]
+}
+
+@test "a start that never comes is said, in the session too" {
+    fails 0 "$WPROF" record --start-on USR1 -o s -- "$PHASES" alpha:0.1
+    says 'ended before SIGUSR1 came \(--start-on\): nothing was recorded'
+    [[ $(meta s notes) == *"before SIGUSR1 came"* ]]
+    [ "$(meta s state)" = sealed ]
+    "$WPROF" show s >/dev/null
+    fails 0 "$WPROF" record --start-on USR1 --stop-on USR2 -o t -- "$PHASES" signal:12 alpha:0.1
+    says 'ended before SIGUSR1 came'
+    [ "$(meta t end_reason)" = "stop signal" ]
+    fails 0 "$WPROF" record --capture step:3-4 -o u -- "$PHASES" alpha:0.1
+    says 'ended before a mark of step 3 to 4 '
+}
+
+@test "attached: the signals begin and end it, the target is left alone" {
+    need_native
+    "$PHASES" alpha:0.2 beta:0.2 again &
+    local target=$!
+    STARTED=$target
+    "$WPROF" -q record -F 499 --start-on USR1 --stop-on USR2 -o s -p $target 2>err &
+    local pid=$!
+    STARTED="$target $pid"
+    until_true 20 test -e s/meta.json
+    sleep 0.5
+    kill -USR1 $pid
+    sleep 0.6
+    kill -USR2 $pid
+    wait $pid
+    kill -0 $target
+    [ "$(meta s end_reason)" = "stop signal" ]
+    holds "$(samples s 'alpha|beta') > 100"
+}
+
+# ---- the end of the command ----
+
+@test "--kill ends the command with the recording, and that is a success" {
+    fails 0 "$WPROF" record --duration 300ms --kill -o s -- "$PHASES" alpha:6000
+    [ "$(meta s end_reason)" = duration ]
+    fails 5 "$WPROF" record --duration 300ms --kill -o t -- sh -c 'trap "exit 5" TERM; while :; do sleep 0.1; done'
+    fails 139 "$WPROF" record --duration 5s --kill -o u -- sh -c 'kill -SEGV $$'
+    fails 0 "$WPROF" record --kill -o v -- "$PHASES" alpha:0.1
+}
+
+@test "--kill ends a command that doesn't listen, and its descendants" {
+    fails 0 "$WPROF" record --duration 300ms --kill -o s -- sh -c "trap '' TERM
+        (sh -c 'trap \"\" TERM; echo \$\$ >child; while :; do sleep 0.2; done') & while :; do sleep 0.2; done"
+    [ -s child ]
+    until_true 20 gone "$(cat child)"
+}
+
+@test "without --kill, and when ^C ended it, the command ends by itself" {
+    fails 3 "$WPROF" record --duration 200ms -o s -- sh -c 'sleep 1; exit 3'
+}
