@@ -189,8 +189,11 @@ static int check(const struct record_opts *o, int argc)
         return command_usage(&cmd_record, "--tier %s: not A, B or C", o->tier);
     if (o->keep_going && !argc && !o->front)
         return command_usage(&cmd_record, "--keep-going needs a command");
-    if (o->kill && !argc)
+    if (o->kill && !argc && !o->front)
         return command_usage(&cmd_record, "--kill needs a command: what wprof hasn't started it doesn't end");
+    if (o->sudo && geteuid() && (o->start_on || o->stop_on || o->kill))
+        return command_usage(
+            &cmd_record, "--sudo does not go with --start-on, --stop-on and --kill: use sudo wprof record");
     if (o->event && pfm_encode(o->event, &ev, &e)) {
         log_error("-e %s", e.msg);
         return SPAWN_FAILED;

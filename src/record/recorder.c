@@ -103,6 +103,13 @@ static void handle_signals(struct recorder *r)
     }
 }
 
+static void on_mark(void *arg, const struct mark *m)
+{
+    struct recorder *r = arg;
+
+    act(r, window_mark(&r->window, m, now()));
+}
+
 /* ---- getting ready ---- */
 
 /* With stderr closed, the log's file would get its number and what we say would end up in there. CLOEXEC: for
@@ -216,6 +223,7 @@ static int prepare(struct recorder *r, struct err *e)
         return -1;
     r->meta.frequency = r->o->frequency;
     r->marks = marks_new(&r->ctx);
+    marks_on_mark(r->marks, on_mark, r);
     if (r->o->front)
         return prepare_half(r, e);
     if (r->o->argv)
@@ -336,13 +344,6 @@ static void act(struct recorder *r, enum window_act what)
         return;
     over(r, "nothing to record with");
     log_error("%s", e.msg);
-}
-
-static void on_mark(void *arg, const struct mark *m)
-{
-    struct recorder *r = arg;
-
-    act(r, window_mark(&r->window, m, now()));
 }
 
 static void flush(struct recorder *r)

@@ -173,7 +173,32 @@ only_beta() { # TIER
     wait $pid
     kill -0 $target
     [ "$(meta s end_reason)" = "stop signal" ]
-    holds "$(samples s 'alpha|beta') > 100"
+    holds "$(samples s 'alpha|beta') > 30"
+}
+
+# ---- marks ----
+
+steps_2_and_3() { # TIER
+    fails 0 "$WPROF" record --tier "$1" -F 499 --capture step:2-3 -o s -- "$PHASES" \
+        "mark:step 1" alpha:0.2 "mark:step 2" beta:0.3 "mark:step 3" delta:0.2 "mark:step 4" gamma:0.3
+    [ "$(meta s end_reason)" = captured ] || return 1
+    holds "$(quality s target_cpu_s) > 0.45 && $(quality s target_cpu_s) < 0.75" || return 1
+    [ "$1" = C ] && return
+    holds "$(samples s beta) > 60 && $(samples s delta) > 40" &&
+        [ "$(samples s alpha)" = 0 ] && [ "$(samples s gamma)" = 0 ]
+}
+
+@test "--capture: from the mark of a step to the end of another" {
+    tiers steps_2_and_3
+}
+
+@test "--capture: a request, between others; --kill ends the command after it" {
+    need_native
+    "$WPROF" -q record -F 499 --capture request:7 --kill -o s -- "$PHASES" "mark:begin request 6" alpha:0.2 \
+        "mark:begin request 7" "mark:end request 6" beta:0.3 "mark:end request 7" sleep:1000
+    [ "$(meta s end_reason)" = captured ]
+    holds "$(samples s beta) > 60"
+    [ "$(samples s alpha)" = 0 ]
 }
 
 # ---- the end of the command ----
