@@ -25,7 +25,7 @@ static void find_ways(struct waitfor *w, uint32_t *way)
         for (size_t i = 0; i < w->edges.n; i++) {
             uint32_t from = w->edges.a[i].from, to = w->edges.a[i].to;
 
-            if (w->cost.a[from] != WAITFOR_BLOCKED || way[to] == WAITFOR_BLOCKED || way[to] + 1 >= way[from])
+            if (way[to] == WAITFOR_BLOCKED || way[to] + 1 >= way[from])
                 continue;
             way[from] = way[to] + 1;
             w->next.a[from] = to + 1;

@@ -19,9 +19,10 @@ struct waitfor_edge {
 };
 
 struct waitfor {
-    VEC(uint32_t)
-    cost; /* by node. Goes on by itself: the lower, the more it is to blame. WAITFOR_BLOCKED: it
-           * waits, and goes on when a successor does; without any it is stuck too */
+    /* By node. It goes on by itself: the lower, the more it is to blame; one with successors does so where
+     * none of their ways costs less. WAITFOR_BLOCKED: it goes on when a successor does; without any it is
+     * stuck. */
+    VEC(uint32_t) cost;
     VEC(struct waitfor_edge) edges;
     /* Found by waitfor_solve(), by node. */
     VEC(uint32_t) next;   /* the successor (+ 1) on the way to what it waits for; 0: it goes on by itself */

@@ -18,6 +18,7 @@ enum {
     COST_SLEEPS = 600000,
     COST_ELSEWHERE = 700000, /* a process that isn't in the dump */
     COST_UNKNOWN = 1000000,
+    COST_MOVED = 2000000, /* waits for others again and again */
     COST_ENDED = 3000000,
     COST_NO_LEADER = 50000, /* more, of another thread than a process's first */
 };
@@ -34,8 +35,8 @@ static uint32_t cost_of(const struct dump_thread *t)
 {
     uint32_t more = t->pid == t->tid ? 0 : COST_NO_LEADER;
 
-    if (t->edges && !(t->flags & DUMP_MOVED))
-        return WAITFOR_BLOCKED;
+    if (t->edges)
+        return t->flags & DUMP_MOVED ? COST_MOVED : WAITFOR_BLOCKED;
     switch (t->state) {
     case 'R':
     case 'W':
@@ -49,10 +50,7 @@ static uint32_t cost_of(const struct dump_thread *t)
     case 'X':
         return COST_ENDED + more;
     default:
-        return (t->flags & DUMP_MOVED     ? COST_RUNS
-                : t->reason == WAIT_SLEEP ? COST_SLEEPS
-                                          : COST_UNKNOWN) +
-               more;
+        return (t->reason == WAIT_SLEEP ? COST_SLEEPS : COST_UNKNOWN) + more;
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/dump.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "collect/dump_job.h"
 #include "collect/dump_proc.h"
@@ -49,11 +50,16 @@ static struct dump_process *add_process(struct dump_job *j, pid_t pid, int asked
 
 static void add_processes(struct dump_job *j, const struct dump_how_to *how)
 {
-    for (size_t i = 0; i < how->n; i++)
-        if (!dump_process(j->d, (uint32_t)how->pids[i]))
+    pid_t self = getpid();
+
+    for (size_t i = 0; i < how->n; i++) {
+        if (kill(how->pids[i], 0) && errno != EPERM)
+            log_warn("process %d: no such process", (int)how->pids[i]);
+        else if (!dump_process(j->d, (uint32_t)how->pids[i]))
             add_process(j, how->pids[i], 1);
+    }
     for (size_t i = 0; i < j->o.processes.n && !how->alone; i++)
-        if (!dump_process(j->d, j->o.processes.a[i]->pid))
+        if (!dump_process(j->d, j->o.processes.a[i]->pid) && j->o.processes.a[i]->pid != (uint32_t)self)
             add_process(j, (pid_t)j->o.processes.a[i]->pid, 0);
 }
 
@@ -70,6 +76,15 @@ static int same_call(const struct proctask_call *a, const struct proctask_call *
     return a->nr == b->nr && a->sp == b->sp && a->pc == b->pc && !memcmp(a->args, b->args, sizeof(a->args));
 }
 
+static uint64_t slices_of(struct outside_thread *t)
+{
+    struct proctask_run run = {0};
+
+    if (t->run_fd < 0)
+        t->run_fd = proctask_open((pid_t)t->task.tgid, (pid_t)t->task.tid, "schedstat");
+    return t->run_fd < 0 || proctask_run(t->run_fd, &run) ? 0 : run.slices;
+}
+
 /* 0: it is blocked, and all of it is in *out. -1: it runs, or would not stand still. */
 static int look_blocked(struct dump_job *j, struct outside_thread *t, struct dump_thread *out)
 {
@@ -82,6 +97,7 @@ static int look_blocked(struct dump_job *j, struct outside_thread *t, struct dum
     uint32_t id;
 
     t->named_ns = 0;
+    j->slices.a[j->slices.n - 1] = slices_of(t);
     if (outside_look(o, t, ts, &spot) || proctask_call(t->call_fd, &call) != 1)
         return -1;
     p = outside_walked(o, t, ts, &id);
@@ -89,6 +105,8 @@ static int look_blocked(struct dump_job *j, struct outside_thread *t, struct dum
     out->reason = w ? w->reason : WAIT_UNKNOWN;
     out->what = w ? w->what : 0;
     out->wait_ns = dump_clock_off(j->clock, (pid_t)out->pid, (pid_t)out->tid, out->cpu);
+    if (call.nr < 0 && (out->state == 'T' || out->state == 't'))
+        out->reason = WAIT_UNKNOWN; /* it was stopped in the midst of its own work */
     dump_wait(j, t, p, &call, out);
     if (proctask_call(t->call_fd, &again) != 1 || !same_call(&call, &again)) {
         out->edges = 0;
@@ -141,6 +159,7 @@ static void add_thread(struct dump_job *j, struct dump_process *p, uint32_t tid)
     if (dump_stat_read((pid_t)p->pid, (pid_t)tid, &st)) /* it has ended since */
         return;
     out = vec_push(&j->d->threads);
+    *vec_push(&j->slices) = 0;
     *out = (struct dump_thread){.pid = p->pid, .tid = tid, .cpu = st.cpu, .state = st.state};
     out->comm = dump_text(j, "%s", st.comm);
     p->n++;
@@ -148,8 +167,11 @@ static void add_thread(struct dump_job *j, struct dump_process *p, uint32_t tid)
         if (!st.kernel_thread)
             out->note =
                 p->note ? p->note : dump_text(j, "ended; its parent %d hasn't waited for it so far", st.ppid);
-        if (st.kernel_thread)
+        if (st.kernel_thread) {
+            out->flags |= DUMP_WHOLE;
+            out->wait_ns = dump_clock_off(j->clock, (pid_t)out->pid, (pid_t)out->tid, out->cpu);
             dump_kernel_part(j, out);
+        }
         return;
     }
     for (int i = 0; i < LOOKS && rc && blocked_state(out->state); i++) {
@@ -179,6 +201,28 @@ static void add_threads(struct dump_job *j, uint32_t i)
     for (size_t k = 0; k < ids.list.n; k++)
         add_thread(j, p, (uint32_t)ids.list.a[k]);
     vec_release(&ids.list);
+}
+
+/* A wait for the GIL is cut up by its timeouts, which is no moving on. */
+static int only_gil(const struct dump *d, const struct dump_thread *t)
+{
+    for (uint32_t i = 0; i < t->edges; i++)
+        if (d->edges.a[t->edge + i].how != DUMP_GIL)
+            return 0;
+    return 1;
+}
+
+/* Threads were looked at one after the other: who ran since then may have let go of what another waits for.
+ */
+static void note_moved(struct dump_job *j)
+{
+    for (size_t i = 0; i < j->d->threads.n; i++) {
+        struct dump_thread *out = &j->d->threads.a[i];
+        struct outside_thread *t = out->edges ? outside_find(&j->o, out->tid) : NULL;
+
+        if (t && !only_gil(j->d, out) && slices_of(t) != j->slices.a[i])
+            out->flags |= DUMP_MOVED;
+    }
 }
 
 static void note_python(struct dump_job *j, struct dump_process *p)
@@ -212,8 +256,12 @@ static void say_unseen(struct dump_job *j)
 {
     struct dump *d = j->d;
 
-    if (d->tier == 'C')
-        d->unseen = mem_strdup("native frames of running threads");
+    int kernel = !access("/proc/self/stack", R_OK) && !geteuid();
+
+    if (d->tier == 'C' || !kernel)
+        d->unseen = mem_printf("%s%s%s", d->tier == 'C' ? "native frames of running threads" : "",
+                               d->tier == 'C' && !kernel ? ", " : "",
+                               kernel ? "" : "the kernel's stacks of blocked threads (root)");
 }
 
 static int take(struct dump_job *j, const struct dump_how_to *how, struct err *e)
@@ -227,6 +275,7 @@ static int take(struct dump_job *j, const struct dump_how_to *how, struct err *e
     for (uint32_t i = 0; i < d->processes.n; i++)
         add_threads(j, i);
     dump_pylocks_settle(j);
+    note_moved(j);
     if (how->tier != 'C')
         dump_running(j);
     for (size_t i = 0; i < d->processes.n; i++)
@@ -262,6 +311,7 @@ int dump_take(struct dump *d, const struct dump_how_to *how, struct err *e)
     dump_clock_free(j.clock);
     outside_release(&j.o);
     meta_release(&j.meta);
+    vec_release(&j.slices);
     vec_release(&j.ctx.targets);
     return rc;
 }

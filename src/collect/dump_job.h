@@ -19,6 +19,7 @@ struct dump_job {
     struct meta meta;
     struct outside o;
     VEC(struct dump_python) pythons;
+    VEC(uint64_t) slices; /* by thread: how often it had been given a CPU when it was looked at; 0: unknown */
     struct dump_clock *clock; /* dump_since.c */
 };
 

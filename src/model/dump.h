@@ -36,7 +36,7 @@ enum {
     DUMP_WHOLE = 1,     /* the stack reaches the thread's start */
     DUMP_NO_NATIVE = 2, /* a running thread's native frames could not be had */
     DUMP_SAMPLED = 4,   /* its stack is a sample's: it has run on since */
-    DUMP_MOVED = 8, /* it ran while the others were looked at: what it waited for is not held against it */
+    DUMP_MOVED = 8,     /* it ran while the others were looked at: no circle is made of its waits */
 };
 
 struct dump_thread {

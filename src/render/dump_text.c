@@ -184,6 +184,8 @@ static void add_processes(struct page *p)
         if (pr->python)
             buf_addf(p->out, "  CPython %u.%u%s", pr->python >> 8, pr->python & 255,
                      pr->free_threaded ? " without a GIL" : "");
+        if (pr->n && p->d->threads.a[pr->first].state == 'T')
+            buf_addf(p->out, "  stopped (kill -CONT %u lets it go on)", pr->pid);
         if (pr->n != 1)
             buf_addf(p->out, "  %u threads", pr->n);
         if (pr->command) {

@@ -149,3 +149,93 @@ END
     run -2 "$WPROF" dump -p x
     run -2 "$WPROF" dump 17
 }
+
+@test "a zombie says whose it is, a kernel thread shows its kernel stack" {
+    need_python
+    hang "$PYTHON" -c 'import os, time
+if not os.fork(): os._exit(0)
+time.sleep(0.3); print("ready", flush=True); time.sleep(60)'
+    dumped '[x["state"] for q in d["processes"] for x in q["threads"] if q["pid"] != '"$TARGET"'] == ["Z"]'
+    run -0 "$WPROF" dump -p "$(pgrep -P "$TARGET")"
+    [[ $output == *"its parent $TARGET hasn't waited for it"* ]]
+    [ "$(id -u)" = 0 ] && [ -r /proc/2/stack ] && grep -q kthreadd /proc/2/comm || skip "no kernel threads here"
+    run -0 "$WPROF" dump -p 2
+    [[ $output == *"a kernel thread"* && $output == *kthreadd_\[k\]* ]]
+}
+
+@test "of several processes the one that isn't there is said" {
+    hang "$WORKLOADS/wait_locks" self
+    run -0 --separate-stderr "$WPROF" dump -p "$TARGET" -p 999999999
+    [[ $stderr == *"process 999999999: no such process"* && $output == *deadlock* ]]
+}
+
+@test "a thousand threads, each looked at once" {
+    hang "$WORKLOADS/wait_locks" chain 1000
+    DUMP_OPTIONS=()
+    dumped 'len(d["processes"][0]["threads"]) == 1002' 'd["answers"][0]["threads"] == 1000' \
+        'all(x["whole"] for x in d["processes"][0]["threads"])' 'd["took_ns"] < 20e9'
+}
+
+@test "threads that come and go do no harm" {
+    "$WORKLOADS/fork_churn" >/dev/null 3>&- &
+    TARGET=$!
+    for _ in 1 2 3; do
+        run "$WPROF" dump -p "$TARGET"
+        [ "$status" = 0 ] || [ "$status" = 3 ]
+    done
+}
+
+# ---- ordinary users ----
+
+# user CMD...: as nobody, who may nothing.
+user() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all "$@"
+}
+
+@test "an ordinary user: own processes, with and without perf events; others' are refused in doctor's words" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to become somebody else"
+    need_command setpriv
+    cp "$WPROF" wprof
+    cp "$WORKLOADS/wait_locks" .
+    chmod 755 wprof wait_locks
+    hang "$D/wait_locks" join
+    run -3 user "$D/wprof" dump -p "$TARGET"
+    [[ $output == *"may not be read"*"sudo"*"CAP_SYS_PTRACE"* ]]
+    kill -9 "$TARGET"
+    hang setpriv --reuid 65534 --regid 65534 --clear-groups "$D/wait_locks" join
+    user "$D/wprof" dump --json --tier C -p "$TARGET" >c
+    user "$D/wprof" dump --json -p "$TARGET" >b
+    python3 - b c <<'END'
+import json, sys
+for path in sys.argv[1:]:
+    d = json.load(open(path))
+    t = {x["name"]: x for x in d["processes"][0]["threads"]}
+    names = [f["function"] for f in t["wait_locks"]["stack"]]
+    assert "join_it" in names, names
+    assert t["wait_locks"]["wait"]["on"][0]["tid"] == t["worker"]["tid"]
+    assert d["unseen"], d["unseen"]
+    assert t["worker"]["native"] == (d["tier"] == "B"), d["tier"]
+    if d["tier"] == "B":
+        assert "work" in [f["function"] for f in t["worker"]["stack"]]
+assert d["tier"] == "C"
+END
+}
+
+@test "every CPython here: a deadlock of two locks, and who holds the GIL" {
+    local p seen=0
+    for p in "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
+        [ -x "$p" ] || continue
+        seen=1
+        for kind in lock rlock; do
+            hang "$p" "$ROOT/tests/workloads/py_locks.py" $kind
+            dumped 'kinds == ["deadlock"]' '"take_ab" in a and "take_ba" in a'
+            kill -9 "$TARGET"
+        done
+        "$p" -c 'import ctypes' 2>/dev/null || continue
+        hang "$p" "$ROOT/tests/workloads/py_locks.py" gil
+        sleep 0.2
+        dumped '[on(x) for q in d["processes"] for x in q["threads"]].count([('"$TARGET"', "gil")]) == 2'
+        kill -9 "$TARGET"
+    done
+    [ $seen = 1 ] || skip "no other CPython is here"
+}
