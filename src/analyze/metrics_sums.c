@@ -102,6 +102,23 @@ static int in_order(const void *pa, const void *pb)
     return x < y ? -1 : x > y;
 }
 
+/* Instructions per cycle is of the cycles, not of the time. */
+static void weigh_ipc(struct metrics_sums *x, enum metric_id id, enum metric_id instructions,
+                      enum metric_id cycles)
+{
+    for (size_t i = 0; i < x->list.n; i++) {
+        struct metrics_sum *m = &x->list.a[i];
+        const struct metrics_sum *n, *c;
+
+        if (m->id != id)
+            continue;
+        n = metrics_sums_find(x, m->task, instructions);
+        c = metrics_sums_find(x, m->task, cycles);
+        if (n && c && c->total > 0)
+            m->mean = n->total / c->total * METRIC_MILLION;
+    }
+}
+
 void metrics_sums_init(struct metrics_sums *x, const struct session *s)
 {
     const struct strtab *strings = &s->store.strings;
@@ -123,6 +140,8 @@ void metrics_sums_init(struct metrics_sums *x, const struct session *s)
         qsort(x->list.a, x->list.n, sizeof(*x->list.a), in_order);
     for (size_t i = 0; i < x->list.n; i++)
         *map_put(&x->by_key, key_of(x->list.a[i].task, x->list.a[i].id, x->list.a[i].cpu)) = i + 1;
+    weigh_ipc(x, METRIC_ID_IPC, METRIC_ID_INSTRUCTIONS, METRIC_ID_CYCLES);
+    weigh_ipc(x, METRIC_ID_TREE_IPC, METRIC_ID_TREE_INSTRUCTIONS, METRIC_ID_TREE_CYCLES);
 }
 
 void metrics_sums_release(struct metrics_sums *x)

@@ -46,6 +46,7 @@ static void metrics_free(struct collector *c)
     struct metrics *m = &c->m;
 
     metrics_processes_release(m);
+    metrics_roots_release(m);
     metrics_groups_release(m);
     metrics_machine_release(&m->machine);
     who_release(&m->own_who);
@@ -85,6 +86,7 @@ static struct collector *metrics_open(struct record_ctx *ctx, struct err *e)
     }
     c->trace = ctx->trace ? trace_get(ctx, e) : NULL;
     m->most_files = files_to_keep();
+    metrics_cache_init(&m->cache, NULL);
     metrics_out_init(&m->out, ctx->store);
     return c;
 }
@@ -95,6 +97,7 @@ static void look(struct metrics *m, uint64_t budget_ns)
 
     metrics_processes_look(m, budget_ns);
     m->ts = m->ctx->now();
+    metrics_roots_look(m);
     metrics_machine_look(m);
     metrics_groups_look(m);
     m->rounds++;
@@ -129,6 +132,8 @@ static int metrics_start(struct collector *c, struct err *e)
     c->m.boot_ns = clock_ns(CLOCK_BOOTTIME) - clock_monotonic();
     if (timerfd_settime(c->timer_fd, 0, &every, NULL))
         return err_sys(e, errno, "timerfd");
+    c->m.ts = c->m.ctx->now();
+    metrics_roots_open(&c->m);
     c->m.out.gated = c->m.ctx->launched;
     look(&c->m, LAST_NS);
     c->m.out.gated = 0;
@@ -166,6 +171,10 @@ static void metrics_counters(struct collector *c)
     store_set_counter(s, "metrics.ended_unseen", m->ended_unseen);
     store_set_counter(s, "metrics.io_refused", m->missing[METRICS_NO_IO]);
     store_set_counter(s, "metrics.own_ns", m->own_ns);
+    if (m->cache.count) {
+        store_set_counter(s, "metrics.counters_untold", m->cache.untold);
+        store_set_counter(s, "metrics.counters_refused", m->cache.refused);
+    }
 }
 
 static int metrics_stop(struct collector *c, struct err *e)
@@ -180,6 +189,7 @@ static int metrics_stop(struct collector *c, struct err *e)
         look(m, LAST_NS);
     }
     metrics_processes_end(m);
+    metrics_roots_end(m);
     metrics_groups_end(m);
     metrics_machine_end(m);
     metrics_counters(c);
@@ -206,8 +216,11 @@ static const char *metrics_detail(struct collector *c)
         [METRICS_NO_CGROUP] = "control group (none of its own)",
         [METRICS_NO_STAT] = "CPU time of the machine (no /proc/stat)",
     };
+    char why[256];
     struct buf b = {0};
 
+    if (*metrics_cache_why(&c->m.cache, why, sizeof(why)))
+        buf_addf(&b, "not available: %s", why);
     for (size_t i = 0; i < METRICS_MISSING; i++)
         if (c->m.missing[i])
             buf_addf(&b, "%s%s", b.len ? ", " : "not available: ", names[i]);

@@ -5,6 +5,7 @@
 #define WPROF_COLLECT_METRICS_H
 
 #include "base/buf.h"
+#include "collect/metrics_cache.h"
 #include "collect/metrics_series.h"
 #include "collect/who.h"
 #include "model/collector.h"
@@ -61,6 +62,20 @@ struct metrics_thread {
     struct proctask_run run;
     struct procuse_switches switches;
     struct metrics_series oncpu;
+    struct metrics_counter *counter; /* of the CPU; NULL: none */
+};
+
+struct metrics_counter {
+    struct metrics_counts counts;
+    struct metrics_counted counted;
+};
+
+/* A target: the counters of its threads at the beginning, which all that they start inherits. */
+struct metrics_root {
+    pid_t pid;
+    uint32_t task;
+    VEC(struct metrics_counts) threads;
+    struct metrics_counted counted;
 };
 
 struct metrics_process {
@@ -91,6 +106,8 @@ struct metrics {
     uint64_t ts;        /* of the look under way */
     int last;           /* it is the last one: nothing is left for later */
     struct metrics_machine machine;
+    struct metrics_cache cache;
+    VEC(struct metrics_root) roots;
     VEC(struct metrics_group *) groups;
     VEC(struct metrics_process *) processes;
     struct map by_pid; /* -> metrics_process */
@@ -129,6 +146,12 @@ void metrics_targets(struct metrics *m, struct pid_list *out);
 uint32_t metrics_task(struct metrics *m, const struct metrics_process *p, const char *comm);
 uint32_t metrics_thread_task(struct metrics *m, const struct metrics_process *p, pid_t tid, uint64_t start_ns,
                              const char *comm);
+
+/* The counters of the CPU, of all that the targets start. */
+void metrics_roots_open(struct metrics *m);
+void metrics_roots_look(struct metrics *m);
+void metrics_roots_end(struct metrics *m);
+void metrics_roots_release(struct metrics *m);
 
 /* The threads of p: their delays, switches, time on a CPU. */
 void metrics_threads_look(struct metrics *m, struct metrics_process *p);

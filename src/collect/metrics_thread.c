@@ -78,6 +78,14 @@ static void count_run(struct metrics *m, struct metrics_process *p, struct metri
                       t->run.run_ns);
 }
 
+static void count_events(struct metrics *m, struct metrics_thread *t)
+{
+    if (!t->counter || !t->task)
+        return;
+    metrics_counts_add(&m->cache, &t->counter->counts, &t->counter->counted);
+    metrics_counted_put(&t->counter->counted, &m->out, 0, t->task, m->ts);
+}
+
 static void look(struct metrics *m, struct metrics_process *p, struct metrics_thread *t, size_t *reads)
 {
     struct proctask_run run;
@@ -90,6 +98,7 @@ static void look(struct metrics *m, struct metrics_process *p, struct metrics_th
         p->delay_ns += grown(t->run.delay_ns, run.delay_ns);
         t->run = run;
         count_run(m, p, t);
+        count_events(m, t);
         if (t->looked && t->slices == run.slices)
             return; /* it got no CPU since, and so it left none */
     }
@@ -110,6 +119,27 @@ static void begin_at_birth(struct metrics *m, struct metrics_thread *t)
         metrics_begin(&t->oncpu, birth > m->begin ? birth : m->begin, 0);
 }
 
+/* Of what it did before it was seen they know nothing. */
+static void open_counter(struct metrics *m, struct metrics_thread *t)
+{
+    size_t n;
+
+    if (!m->cache.count)
+        return;
+    if (m->open_files + METRICS_EVENTS > m->most_files) {
+        m->cache.refused++;
+        return;
+    }
+    t->counter = mem_calloc(1, sizeof(*t->counter));
+    metrics_counted_begin(&t->counter->counted, m->ts);
+    n = metrics_counts_open(&m->cache, &t->counter->counts, t->tid, 0);
+    m->open_files += n;
+    if (n)
+        return;
+    free(t->counter);
+    t->counter = NULL;
+}
+
 static void enter(struct metrics *m, struct metrics_process *p, pid_t tid)
 {
     struct metrics_thread *t = vec_push(&p->threads);
@@ -125,16 +155,24 @@ static void enter(struct metrics *m, struct metrics_process *p, pid_t tid)
     t->start_ns = st.start_ns;
     memcpy(t->comm, st.comm, sizeof(t->comm));
     begin_at_birth(m, t);
+    open_counter(m, t);
 }
 
 static void leave(struct metrics *m, struct metrics_thread *t)
 {
-    if (t->task)
+    if (t->task && m->out.store)
         metrics_end(&m->out, &t->oncpu, (struct metrics_key){METRIC_ID_SCHED_ONCPU, t->task, METRIC_ANY_CPU});
     if (t->run_fd >= 0) {
         close(t->run_fd);
         m->open_files--;
     }
+    if (!t->counter)
+        return;
+    if (t->task && m->out.store)
+        metrics_counted_end(&t->counter->counted, &m->out, 0, t->task);
+    m->open_files -= metrics_counts_close(&t->counter->counts);
+    free(t->counter);
+    t->counter = NULL;
 }
 
 static int by_tid(const void *pa, const void *pb)

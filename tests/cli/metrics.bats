@@ -165,3 +165,14 @@ assert {"CPU user [%]", "resident memory [bytes]", "read by calls [bytes/s]"} <=
     "$WPROF" export --format perfetto -o t s 2>/dev/null
     [[ $(python3 "$ROOT/tests/tools/perfetto.py" t) == *'CPU user [%]'* ]]
 }
+
+@test "metrics: cache misses and IPC, or the word that there is no PMU" {
+    record "$WORKLOADS/uses" user 1
+    if "$WPROF" events | awk '$1 == "cycles" { exit $3 != "yes" }'; then
+        holds "$(metric s thread cache.ipc mean) > 0.05"
+        close_to "$(metric s thread cache.instructions total)" "$(metric s process cache.tree.instructions total)" 0.1
+    else
+        [ "$(metric s thread cache.ipc mean)" = none ]
+        [[ $("$WPROF" show s) == *"metrics on: not available: no PMU"* ]]
+    fi
+}
