@@ -83,6 +83,10 @@ struct sched_entity {
     __u64 sum_exec_runtime;
 };
 
+struct sched_info {
+    unsigned long long run_delay;
+};
+
 typedef struct {
     int counter;
 } atomic_t;
@@ -127,6 +131,7 @@ struct task_struct {
     struct signal_struct *signal;
     unsigned in_execve : 1;
     struct sched_entity se;
+    struct sched_info sched_info;
     struct thread_struct thread;
 };
 

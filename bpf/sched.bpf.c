@@ -8,6 +8,7 @@
  * scratch space per CPU.
  */
 #include "bpf/gil.h"
+#include "bpf/off_exact.h"
 #include "bpf/stack.h"
 
 #include <bpf/bpf_tracing.h>
@@ -41,6 +42,7 @@ struct off_task {
     __u8 flags;     /* WIRE_SPAN_ */
     __u8 shorts[4]; /* spans since the last one that was listed, up to OFF_SHORT_RUN; see off_short_run() */
     __u8 pad[4];
+    struct off_exact exact;
     __u64 ns[WIRE_OFF_REASONS];
     __u32 n[WIRE_OFF_REASONS];
 };
@@ -230,6 +232,16 @@ static __always_inline int off_send_sums(struct off_task *o, struct task_struct 
     return 0;
 }
 
+/* Before the last sums are sent. */
+static __always_inline void off_settle(struct off_task *o, struct task_struct *t, __u64 now)
+{
+    __u32 reason = o->wait.reason & (WIRE_OFF_REASONS - 1);
+
+    exact_left(&o->exact, t, now);
+    o->ns[reason] = exact_settle(&o->exact.owe_blocked, o->ns[reason]);
+    o->ns[WIRE_OFF_RUNNABLE] = exact_settle(&o->exact.owe_runnable, o->ns[WIRE_OFF_RUNNABLE]);
+}
+
 /* ---- leaving ---- */
 
 /* The mode and inode of the file that the call is about. */
@@ -348,12 +360,14 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
 
     if (state & TASK_DEAD) {
         o->out = 0;
+        off_settle(o, t, now);
         if (off_send_sums(o, t, 1))
             for (int i = 0; i < WIRE_OFF_REASONS; i++)
                 c->stats.sums_lost += o->ns[i];
         return;
     }
     c->stats.switches++;
+    exact_left(&o->exact, t, now);
     o->out = now;
     o->woken = o->queued = 0;
     o->cpu = bpf_get_smp_processor_id();
@@ -442,6 +456,7 @@ static __always_inline void off_came(struct off_cpu *c, struct off_task *o, stru
         until = o->out;
     blocked = until - o->out;
     runnable = now - until;
+    exact_came(&o->exact, &blocked, &runnable);
     if (!preempted && o->wait.reason == off_config.gil)
         min = off_gil_min(o, now);
     listed = blocked >= min || runnable >= min;

@@ -29,7 +29,7 @@ ns() {
     "$WPROF" export --metric "$1" $PIDS s 2>/dev/null | awk -v re="${2:-.}" -v without="${3:-^$}" '
         { n = $NF; sub(/ [0-9]+$/, "") }
         $0 ~ re && $0 !~ without { s += n }
-        END { printf "%d\n", s + 0 }'
+        END { printf "%.0f\n", s }'
 }
 
 # A column of `show --waits` as JSON: waits EXPR, with w as the row; one line each.
@@ -131,6 +131,24 @@ conserved() {
         holds "$sum >= 0.98 * $blocked && $sum <= 1.2 * $blocked"
     done <out
     [ "$(ns offcpu 'ping \\(' 'short waits')" = 0 ]
+}
+
+short_conserved() {
+    record wait_short "$1" 5000
+    while read -r name tid blocked; do
+        off=$(ns offcpu "$name \\($tid\\)")
+        echo "$MORE $1 $name: $off of $blocked"
+        near "$off" "$blocked" 0.005 || return 1
+    done <out
+}
+
+@test "many waits of a few us, too" {
+    PIDS=--pids
+    for kind in futex pipe; do
+        in_three short_conserved $kind
+        MORE=--min-block=1s in_three short_conserved $kind
+        MORE=--min-block=1us in_three short_conserved $kind
+    done
 }
 
 @test "a loader with a slow worker: the main process is woken by the worker's Python function" {
