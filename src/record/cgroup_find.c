@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/cgroup_find.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/opt.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAMES_SHOWN = 8 };
+
+struct names {
+    VEC(char *) list;
+};
+
+static void names_release(struct names *n)
+{
+    for (size_t i = 0; i < n->list.n; i++)
+        free(n->list.a[i]);
+    vec_release(&n->list);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Directories in one, in order. */
+static void names_read(struct names *n, const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *de;
+
+    while (d && (de = readdir(d)))
+        if (de->d_name[0] != '.' && (de->d_type == DT_DIR || de->d_type == DT_LNK))
+            *vec_push(&n->list) = mem_strdup(de->d_name);
+    if (d)
+        closedir(d);
+    if (n->list.n)
+        qsort(n->list.a, n->list.n, sizeof(*n->list.a), by_name);
+}
+
+static int is_group(const char *dir)
+{
+    char *procs = mem_printf("%s/cgroup.procs", dir);
+    int there = !access(procs, F_OK);
+
+    free(procs);
+    return there;
+}
+
+static int has_processes(const char *dir)
+{
+    struct cgroup_procs g = {.dir = (char *)dir};
+    struct pid_list all = {0};
+    int some = !cgroup_procs_list(&g, &all) && all.list.n;
+
+    vec_release(&all.list);
+    return some;
+}
+
+/* Keeps the first group there is, or the first with processes in it. */
+static void consider(char **best, int *live, char *dir)
+{
+    if (*live || !is_group(dir)) {
+        free(dir);
+        return;
+    }
+    *live = has_processes(dir);
+    if (*best && !*live) {
+        free(dir);
+        return;
+    }
+    free(*best);
+    *best = dir;
+}
+
+/* Version 2 alone; both at once ("unified", or a name of the mount's own); version 1. */
+static char *find_below(const char *root, const char *rel)
+{
+    struct names mounts = {0};
+    char *best = NULL;
+    int live = 0;
+
+    consider(&best, &live, mem_printf("%s/%s", root, rel));
+    if (!is_group(root))
+        names_read(&mounts, root);
+    for (size_t i = 0; i < mounts.list.n && !live; i++)
+        consider(&best, &live, mem_printf("%s/%s/%s", root, mounts.list.a[i], rel));
+    names_release(&mounts);
+    return best;
+}
+
+char *cgroup_find_dir(const char *root, const char *path)
+{
+    return find_below(root, path + (*path == '/'));
+}
+
+/* How much of rel is there: a length. */
+static size_t there(const char *root, const char *rel)
+{
+    size_t n = strlen(rel);
+
+    while (n) {
+        char *part = mem_strndup(rel, n), *dir = find_below(root, part);
+
+        free(part);
+        free(dir);
+        if (dir)
+            return n;
+        while (n && rel[n - 1] != '/')
+            n--;
+        while (n && rel[n - 1] == '/')
+            n--;
+    }
+    return 0;
+}
+
+static int not_found(const char *root, const char *text, const char *rel, struct err *e)
+{
+    size_t known = there(root, rel);
+    const char *rest = rel + known + strspn(rel + known, "/"), *near;
+    char *part = mem_strndup(rel, known), *dir = known ? find_below(root, part) : mem_strdup(root);
+    char *word = mem_strndup(rest, strcspn(rest, "/"));
+    struct names names = {0};
+    struct buf list = {0};
+
+    names_read(&names, dir);
+    near = opt_nearest(word, (const char *const *)names.list.a, names.list.n);
+    for (size_t i = 0; i < names.list.n && i < NAMES_SHOWN; i++)
+        buf_addf(&list, "%s%s", i ? ", " : "", names.list.a[i]);
+    if (names.list.n > NAMES_SHOWN)
+        buf_addf(&list, " and %zu more", names.list.n - NAMES_SHOWN);
+    err_set(e, "--cgroup %s: no such control group: %s has no '%s'%s%s%s (%s%s)", text, dir, word,
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
+            list.len ? "there: " : "nothing is below it; /proc/PID/cgroup says where a process is",
+            buf_str(&list));
+    names_release(&names);
+    buf_release(&list);
+    free(word);
+    free(part);
+    free(dir);
+    return -1;
+}
+
+static int climbs(const char *rel)
+{
+    for (const char *at = rel; *at; at += strcspn(at, "/"), at += *at == '/')
+        if (!strncmp(at, "..", 2) && (!at[2] || at[2] == '/'))
+            return 1;
+    return 0;
+}
+
+int cgroup_find(struct cgroup_procs *g, const char *root, const char *text, struct err *e)
+{
+    size_t n = strlen(root), len;
+    const char *rel = text;
+    char *clean;
+    struct stat st;
+
+    *g = (struct cgroup_procs){0};
+    if (stat(root, &st) || !S_ISDIR(st.st_mode))
+        return err_set(
+            e, "--cgroup %s: no control groups are mounted at %s here; --container looks in /proc, too", text,
+            root);
+    if (!strncmp(rel, root, n) && (!rel[n] || rel[n] == '/'))
+        rel += n;
+    rel += strspn(rel, "/");
+    if (climbs(rel))
+        return err_set(e, "--cgroup %s: '..' leads out of the control groups", text);
+    clean = mem_strdup(rel);
+    for (len = strlen(clean); len && clean[len - 1] == '/'; len--)
+        clean[len - 1] = '\0';
+    g->dir = find_below(root, clean);
+    if (!g->dir) {
+        not_found(root, text, clean, e);
+        free(clean);
+        return -1;
+    }
+    g->name = mem_strdup(*clean ? strrchr(clean, '/') ? strrchr(clean, '/') + 1 : clean : "cgroup");
+    free(clean);
+    return 0;
+}
