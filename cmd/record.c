@@ -23,7 +23,7 @@
 enum { MAX_FREQUENCY = 100000 };
 
 struct record_opts {
-    const char *output, *event, *collect, *without, *tier, *start_on, *stop_on, *capture;
+    const char *output, *event, *collect, *without, *cgroup, *container, *tier, *start_on, *stop_on, *capture;
     uint64_t frequency, duration, delay, max_size, min_block;
     int jit_names, jvm;
     int kill, force, keep_going, inlines, whole_machine, quiet, verbose, sudo;
@@ -61,6 +61,10 @@ static const struct opt options[] = {
                "record that way: with BPF, with perf events, from outside (default: the best that works)"),
     OPT_LIST('p', "pid", struct record_opts, pids, "PID",
              "a running process and its children; may be given again"),
+    OPT_STRING(0, "cgroup", struct record_opts, cgroup, "PATH",
+               "the processes of a control group, under /sys/fs/cgroup, and those that enter it"),
+    OPT_STRING(0, "container", struct record_opts, container, "ID",
+               "the same of a running container, by its id, the beginning of it, or its name"),
     OPT_FLAG('a', "all", struct record_opts, whole_machine, "the whole machine"),
     OPT_FLAG(0, "jit-names", struct record_opts, jit_names,
              "have oneDNN and Node.js write down the names of what they compile"),
@@ -176,12 +180,15 @@ static int check(const struct record_opts *o, int argc)
 {
     struct pfm_event ev;
     struct err e = {0};
-    int ways = (o->front != NULL) + (argc > 0) + (o->pids.n > 0) + (o->whole_machine != 0);
+    int ways = (o->front != NULL) + (argc > 0) + (o->pids.n > 0) + (o->whole_machine != 0) +
+               (o->cgroup != NULL) + (o->container != NULL);
 
     if (!ways)
-        return command_usage(&cmd_record, "what is to be recorded? Give a command, -p PID or -a");
+        return command_usage(
+            &cmd_record,
+            "what is to be recorded? Give a command, -p PID, --cgroup PATH, --container ID or -a");
     if (ways > 1)
-        return command_usage(&cmd_record, "a command, -p and -a exclude each other");
+        return command_usage(&cmd_record, "a command, -p, --cgroup, --container and -a exclude each other");
     if (!o->frequency || o->frequency > MAX_FREQUENCY)
         return command_usage(&cmd_record, "-F %llu: not between 1 and %d", (unsigned long long)o->frequency,
                              MAX_FREQUENCY);
@@ -273,6 +280,8 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .argv = argc ? argv : NULL,
         .pids = o->pids.a,
         .npids = o->pids.n,
+        .cgroup = o->cgroup,
+        .container = o->container,
         .whole_machine = o->whole_machine,
         .hooks = {&product, derive, done},
     };
@@ -300,7 +309,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
 const struct command cmd_record = {
     .name = "record",
     .summary = "record what a command, a process or the whole machine does",
-    .operands = "[-p PID]... | -a | [--] CMD...",
+    .operands = "[-p PID]... | --cgroup PATH | --container ID | -a | [--] CMD...",
     .opts = options,
     .nopts = ARRAY_SIZE(options),
     .values_size = sizeof(struct record_opts),

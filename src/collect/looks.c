@@ -279,6 +279,7 @@ int looks_poll(struct looks *l, struct err *e)
     l->looks++;
     l->late += expirations - 1;
     if (ts - l->own->scanned_ns >= SCAN_NS - SCAN_NS / 8) {
+        outside_follow_more(o);
         outside_scan(o);
         l->own->scanned_ns = ts;
     }

@@ -474,10 +474,31 @@ int outside_follow(struct outside *o, struct err *e)
             continue;
         outside_walked(o, outside_thread(o, (uint32_t)pid, (uint32_t)pid, now), now, &id);
     }
+    o->followed = ctx->targets.n;
     if (!o->processes.n)
         return untaken(ctx, e);
     outside_scan(o);
     return 0;
+}
+
+void outside_follow_more(struct outside *o)
+{
+    const struct record_ctx *ctx = o->ctx;
+    uint64_t now = clock_monotonic();
+    struct proctask st;
+    uint32_t id;
+
+    for (; o->followed < ctx->targets.n; o->followed++) {
+        pid_t pid = ctx->targets.a[o->followed];
+        struct outside_process *p = outside_find_process(o, (uint32_t)pid);
+
+        if ((p && !p->ended) || proctask_stat(pid, 0, &st))
+            continue;
+        outside_walked(o, outside_thread(o, (uint32_t)pid, (uint32_t)pid, now), now, &id);
+        p = outside_find_process(o, (uint32_t)pid);
+        if (p)
+            scan_threads(o, p, now);
+    }
 }
 
 void outside_counters(struct outside *o)

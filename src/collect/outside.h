@@ -88,6 +88,7 @@ struct outside {
     VEC(struct outside_thread *) threads;
     VEC(struct outside_process *) processes;
     struct map by_tid, by_pid;
+    size_t followed;   /* of the context's targets: it gets more */
     int births_fd;     /* /proc/loadavg, which ends with the pid given last; -1 */
     char births[16];   /* it, at the last scan */
     pid_t scanned_pid; /* the one given last, when all processes were looked through */
@@ -109,6 +110,8 @@ void outside_release(struct outside *o);
 
 /* Enters the targets and all they have started so far; -1 where none is there. */
 int outside_follow(struct outside *o, struct err *e);
+/* Those that have become targets since, with their threads. */
+void outside_follow_more(struct outside *o);
 
 /* Looks in /proc for what began, ended or has a new image since. */
 void outside_scan(struct outside *o);

@@ -376,6 +376,21 @@ static void look_at_waiting(struct rings *r, uint64_t now)
     }
 }
 
+/* Those that have become targets: the others' children are counted by what their parents have. */
+static void follow_more(struct rings *r)
+{
+    struct outside *o = &r->outside;
+    size_t before = o->threads.n;
+    struct err e = {0};
+
+    outside_follow_more(o);
+    for (size_t i = before; i < o->threads.n; i++)
+        if (perf_task_add(&r->events, (pid_t)o->threads.a[i]->task.tid, &e) < 0)
+            log_debug("%s", e.msg);
+    if (o->threads.n > before && r->own->begun)
+        perf_task_enable(&r->events, 1);
+}
+
 int rings_poll(struct rings *r, struct err *e)
 {
     uint64_t expirations, now = clock_monotonic();
@@ -388,6 +403,7 @@ int rings_poll(struct rings *r, struct err *e)
     gather(r);
     apply_all(r, now - SETTLE_NS);
     if (expirations) {
+        follow_more(r);
         look_at_waiting(r, now);
         if (now - r->own->seen_ns > SEEN_NS) {
             r->own->seen = seen_share(r);

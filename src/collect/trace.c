@@ -40,6 +40,7 @@ struct trace_private {
     uint64_t counted;     /* when the counters were last set */
     uint64_t ran_at, ran; /* when the targets' run time was last added up, and what it was */
     VEC(int) fds;         /* duplicates of epoll_fd, for all users but the first */
+    size_t followed;      /* of the context's targets: it gets more */
     uint64_t gathered;    /* time up to which all records of changes have been read */
     struct handler handlers[WIRE_TYPES];
 };
@@ -137,6 +138,20 @@ struct process *trace_task(struct trace *t, const struct wire_task *task, uint64
     return p;
 }
 
+/* Those that have become targets since. */
+static void follow_more(struct trace *t)
+{
+    const struct record_ctx *ctx = t->ctx;
+    size_t n = t->own->followed;
+    struct err e = {0};
+
+    if (n >= ctx->targets.n)
+        return;
+    t->own->followed = ctx->targets.n;
+    if (track_follow(t->track, ctx->targets.a + n, ctx->targets.n - n, &e) < 0)
+        log_debug("%s", e.msg);
+}
+
 int trace_poll(struct trace *t, struct err *e)
 {
     uint64_t expirations;
@@ -146,6 +161,7 @@ int trace_poll(struct trace *t, struct err *e)
     t->own->gathered = track_gather(t->track);
     bpfside_drain_samples(t->bpf, on_record, t);
     track_apply(t->track, t->own->gathered);
+    follow_more(t);
     track_publish(t->track);
     return 0;
 }
@@ -202,6 +218,7 @@ static int follow_targets(struct trace *t, struct err *e)
     const struct record_ctx *ctx = t->ctx;
     int n = track_follow(t->track, ctx->targets.a, ctx->targets.n, e);
 
+    t->own->followed = ctx->targets.n;
     if (n)
         return n < 0 ? -1 : 0;
     return untaken(ctx, e);

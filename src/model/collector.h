@@ -27,10 +27,12 @@ struct record_ctx {
     struct store *store; /* collectors add frames, stacks, tasks and push events; the recorder flushes */
     struct meta *meta;   /* for languages, notes */
     VEC(pid_t)
-    targets;           /* the gated child, or -p's; as seen from wprof's pid namespace; whole tree followed */
-    int whole_machine; /* -a: targets is empty */
-    int launched;      /* targets[0] is our own gated child */
-    const char *event; /* -e, NULL: cycles where there is a PMU, else cpu-clock */
+    targets; /* the gated child, -p's, a control group's; as seen from wprof's pid namespace; whole tree
+                followed; grows when a process enters the control group: collectors see to it when they are
+                polled */
+    int whole_machine;     /* -a: targets is empty */
+    int launched;          /* targets[0] is our own gated child */
+    const char *event;     /* -e, NULL: cycles where there is a PMU, else cpu-clock */
     uint64_t frequency;    /* Hz */
     unsigned tier;         /* the one in use: TIER_A, TIER_B or TIER_C; 0: not chosen, collectors see */
     uint64_t start_mono;   /* set when the gate opens */

@@ -206,11 +206,11 @@ static const struct found *choose(const struct found_list *f, const char *text, 
                 "files, which takes root)",
                 text, buf_str(&list));
     else
-        err_set(
-            e,
-            "--container %s: no container's processes are seen in /proc here; from inside of one, or with "
-            "another pid namespace, use -p PID",
-            text);
+        err_set(e,
+                "--container %s: no container's processes are in /proc here: none runs, or this is inside of "
+                "one; -p PID and "
+                "--cgroup PATH take what is seen",
+                text);
     buf_release(&list);
     return NULL;
 }

@@ -121,6 +121,33 @@ static size_t there(const char *root, const char *rel)
     return 0;
 }
 
+/* The groups below `dir`; where that is the root of several hierarchies, those of each. */
+static void read_groups(struct names *names, const char *root, const char *dir)
+{
+    struct names mounts = {0};
+    size_t kept = 0;
+
+    if (strcmp(dir, root) != 0 || is_group(root)) {
+        names_read(names, dir);
+        return;
+    }
+    names_read(&mounts, root);
+    for (size_t i = 0; i < mounts.list.n; i++) {
+        char *mount = mem_printf("%s/%s", root, mounts.list.a[i]);
+
+        names_read(names, mount);
+        free(mount);
+    }
+    names_release(&mounts);
+    for (size_t i = 0; i < names->list.n; i++) {
+        if (kept && !strcmp(names->list.a[kept - 1], names->list.a[i]))
+            free(names->list.a[i]);
+        else
+            names->list.a[kept++] = names->list.a[i];
+    }
+    names->list.n = kept;
+}
+
 static int not_found(const char *root, const char *text, const char *rel, struct err *e)
 {
     size_t known = there(root, rel);
@@ -130,7 +157,7 @@ static int not_found(const char *root, const char *text, const char *rel, struct
     struct names names = {0};
     struct buf list = {0};
 
-    names_read(&names, dir);
+    read_groups(&names, root, dir);
     near = opt_nearest(word, (const char *const *)names.list.a, names.list.n);
     for (size_t i = 0; i < names.list.n && i < NAMES_SHOWN; i++)
         buf_addf(&list, "%s%s", i ? ", " : "", names.list.a[i]);

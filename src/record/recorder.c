@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "record/about.h"
+#include "record/cgroup_watch.h"
 #include "record/child.h"
 #include "record/collectors.h"
 #include "record/cost.h"
@@ -37,6 +38,9 @@ struct recorder {
     struct child command;
     struct half half; /* of `record --sudo`: the command is its front end's, who waits for it */
     struct targets targets;
+    struct cgroup_watch group;
+    uint64_t group_next; /* CLOCK_MONOTONIC ns of the next look at it */
+    size_t ntargets;     /* at the start: a control group may get more */
     struct jit_env jit_env;
     struct store store;
     struct meta meta;
@@ -186,21 +190,41 @@ static int prepare_half(struct recorder *r, struct err *e)
     return 0;
 }
 
+static void about_target(struct recorder *r, pid_t pid, const char *workload)
+{
+    char **argv = targets_argv(pid), **env = targets_env(pid);
+
+    r->meta.pid = pid;
+    about_fill(&r->meta, argv, env, workload, r->who.user);
+    targets_free_argv(argv);
+    targets_free_argv(env);
+}
+
 static int prepare_targets(struct recorder *r, struct err *e)
 {
-    char **argv, **env;
-
     if (targets_take(&r->targets, r->o->pids, r->o->npids, e))
         return -1;
     for (size_t i = 0; i < r->targets.list.n; i++)
         *vec_push(&r->ctx.targets) = r->targets.list.a[i].pid;
-    r->meta.pid = r->ctx.targets.a[0];
-    argv = targets_argv(r->ctx.targets.a[0]);
-    env = targets_env(r->ctx.targets.a[0]);
-    about_fill(&r->meta, argv, env, NULL, r->who.user);
-    targets_free_argv(argv);
-    targets_free_argv(env);
+    about_target(r, r->ctx.targets.a[0], NULL);
     return 0;
+}
+
+static int prepare_group(struct recorder *r, struct err *e)
+{
+    struct pid_list in = {0};
+    int rc = cgroup_watch_begin(&r->group, r->o->cgroup, r->o->container, &in, e);
+
+    for (size_t i = 0; !rc && i < in.list.n; i++)
+        *vec_push(&r->ctx.targets) = in.list.a[i];
+    if (!rc) {
+        about_target(r, r->ctx.targets.a[0], r->group.group.name);
+        about_note(&r->meta, "recorded: the %s %s%s%s%s", r->o->cgroup ? "control group" : "container",
+                   r->o->cgroup ? r->group.group.dir : r->group.group.name, r->group.group.path ? " (" : "",
+                   r->group.group.path ? r->group.group.path : "", r->group.group.path ? ")" : "");
+    }
+    vec_release(&in.list);
+    return rc;
 }
 
 static int prepare(struct recorder *r, struct err *e)
@@ -228,8 +252,8 @@ static int prepare(struct recorder *r, struct err *e)
         return prepare_half(r, e);
     if (r->o->argv)
         return prepare_command(r, e);
-    if (r->o->npids) {
-        if (prepare_targets(r, e))
+    if (r->o->npids || r->o->cgroup || r->o->container) {
+        if (r->o->npids ? prepare_targets(r, e) : prepare_group(r, e))
             return -1;
     } else {
         about_fill(&r->meta, none, none, "machine", r->who.user);
@@ -331,7 +355,8 @@ static int begin(struct recorder *r, struct err *e)
     if (r->o->jvm)
         jvm_write_early_maps(r->ctx.targets.a, r->ctx.targets.n);
     window_began(&r->window, r->begin);
-    cost_begin(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n);
+    r->ntargets = r->ctx.targets.n;
+    cost_begin(&r->cost, &r->store, r->ctx.targets.a, r->ntargets);
     return 0;
 }
 
@@ -433,6 +458,21 @@ static void wait_for_events(struct recorder *r, uint64_t until)
         over(r, "command ended");
 }
 
+/* Once a second: who has entered it. */
+static void look_at_group(struct recorder *r, uint64_t t)
+{
+    struct pid_list in = {0};
+
+    if (!r->group.on || t < r->group_next)
+        return;
+    r->group_next = t + FLUSH_EVERY;
+    if (!cgroup_watch_look(&r->group, &in))
+        over(r, "control group empty");
+    for (size_t i = 0; i < in.list.n; i++)
+        *vec_push(&r->ctx.targets) = in.list.a[i];
+    vec_release(&in.list);
+}
+
 /* Every second, while it records. */
 static void turn(struct recorder *r, uint64_t t)
 {
@@ -453,12 +493,15 @@ static void record(struct recorder *r)
     while (!window_is_over(&r->window)) {
         uint64_t until = earlier(window_next(&r->window), r->begin ? r->next : UINT64_MAX);
 
+        if (r->group.on)
+            until = earlier(until, r->group_next);
         wait_for_events(r, earlier(until, r->polled ? now() + POLL_EVERY : UINT64_MAX));
         if (r->polled) {
             collectors_poll_all(&r->collectors);
             if (r->targets.list.n && !targets_alive(&r->targets))
                 over(r, "targets ended");
         }
+        look_at_group(r, now());
         act(r, window_time(&r->window, now()));
         if (r->begin)
             turn(r, now());
@@ -486,7 +529,7 @@ static void stop(struct recorder *r)
     cost_end(&r->cost);
     collectors_stop(&r->collectors);
     marks_stop(r->marks, end);
-    cost_report(&r->cost, &r->store, r->ctx.targets.a, r->ctx.targets.n,
+    cost_report(&r->cost, &r->store, r->ctx.targets.a, r->ntargets,
                 r->command.ended ? &r->command.usage : NULL);
     flush(r);
     if (!r->begin)
@@ -577,6 +620,7 @@ static void release(struct recorder *r)
     release_recording(r);
     spawn_cancel(&r->command.spawn);
     targets_release(&r->targets);
+    cgroup_watch_release(&r->group);
     vec_release(&r->ctx.targets);
     if (r->epoll >= 0)
         close(r->epoll);

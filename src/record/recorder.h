@@ -41,6 +41,7 @@ struct recorder_opts {
     char *const *argv; /* NULL: nothing is launched */
     const char *const *pids;
     size_t npids;
+    const char *cgroup, *container; /* cgroup_find.h, cgroup_container.h */
     int whole_machine;
     const struct collector_ops *const *collectors; /* that there are */
     size_t ncollectors;
