@@ -432,16 +432,29 @@ static int open_wakeups(struct rings *r, struct err *e)
     return rc ? err_sys(e, errno, "epoll_ctl") : 0;
 }
 
+/* It ended before its events could be opened. */
+static int is_gone(const struct outside_thread *t)
+{
+    int fd = proctask_open((pid_t)t->task.tgid, (pid_t)t->task.tid, "stat");
+
+    if (fd >= 0)
+        close(fd);
+    return fd < 0;
+}
+
 /* Every thread that is there; those that begin meanwhile are found in the next round. */
 static int open_threads(struct rings *r, struct err *e)
 {
     struct outside *o = &r->outside;
-    size_t n = 0;
+    size_t n = 0, gone = 0;
 
     while (n < o->threads.n) {
-        for (; n < o->threads.n; n++)
-            if (perf_task_add(&r->events, (pid_t)o->threads.a[n]->task.tid, e) < 0)
+        for (; n < o->threads.n; n++) {
+            if (!perf_task_add(&r->events, (pid_t)o->threads.a[n]->task.tid, e))
+                continue;
+            if (!is_gone(o->threads.a[n]) || ++gone == o->threads.n)
                 return -1;
+        }
         outside_scan(o);
     }
     return 0;

@@ -33,8 +33,11 @@ need_group() {
         mkdir "$GROUP" 2>/dev/null || continue
         mkdir "$GROUP/below" && groups+=("$GROUP/below" "$GROUP")
         # a process may not be allowed to move (delegation)
-        sleep 0.1 &
-        echo $! >"$GROUP/cgroup.procs" 2>/dev/null && return
+        sleep 0.2 &
+        if echo $! >"$GROUP/cgroup.procs" 2>/dev/null; then
+            wait
+            return
+        fi
         remove_groups
     done
     skip "needs a control group that we may make and fill"
@@ -77,7 +80,7 @@ into() {
 
 recording() { # DIR: waits until it counts
     for _ in {1..300}; do
-        [ -s "$1/events.wlog" ] && grep -q '"start_mono": [1-9]' "$1/meta.json" && return
+        [ -s "$1/events.wlog" ] && grep -q '"start_mono_ns": [1-9]' "$1/meta.json" && return
         sleep 0.1
     done
     return 1
@@ -98,7 +101,7 @@ life() {
     wait $late
     sleep 0.3
     kill "$first"
-    run -0 wait $recorder
+    wait $recorder
     "$WPROF" show --json -n 0 s >out.json
     python3 - "$first" "$late" <<'PY'
 import json, sys
@@ -139,12 +142,12 @@ PY
     echo $late >"$GROUP/below/cgroup.procs"
     wait $late
     kill "$pid"
-    run -0 wait $recorder
+    wait $recorder
     "$WPROF" show -b process s | grep -w $late
     "$WPROF" export s | grep 'newcomer (late.py)'
 }
 
-@test "the path as people write it; --duration ends it, and so does ^C" {
+@test "the path as people write it; --duration ends it, and so does a signal" {
     need_tier_a
     need_group
     into "$GROUP/below" "$WORKLOADS/split" 60
@@ -158,8 +161,8 @@ PY
     recorder=$!
     for _ in {1..100}; do compgen -G "wprof-$NAME-*/events.wlog" >/dev/null && break; sleep 0.1; done
     recording "$(echo "wprof-$NAME-"*)"
-    kill -INT $recorder
-    run -0 wait $recorder
+    kill -TERM $recorder
+    wait $recorder
     grep -q '"end_reason": "interrupted"' wprof-"$NAME"-*/meta.json
 }
 
