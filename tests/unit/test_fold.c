@@ -336,7 +336,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roots_and_names),    cmocka_unit_test(addresses_become_functions),
         cmocka_unit_test(lines_are_sorted),   cmocka_unit_test(spans_and_unknown_metrics),
-        cmocka_unit_test(wakers_stand_below), cmocka_unit_test(samples_in_time_order),
+        cmocka_unit_test(wakers_stand_below), cmocka_unit_test(the_gil_s_holder_stands_below_who_waits),
+        cmocka_unit_test(held_and_idle),      cmocka_unit_test(samples_in_time_order),
         cmocka_unit_test(deep_recursion),
     };
 
