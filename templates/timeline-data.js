@@ -131,6 +131,7 @@ class TimelineModel {
         this.kinds = kinds;
         this.end = Math.max(info.end, 1);
         this.kernel = kinds.findIndex(kind => kind.id === "kernel");
+        this.gil = kinds.findIndex(kind => kind.id === "gil");
         this.python = kinds.findIndex(kind => kind.id === "python");
     }
     label(f) {
@@ -146,9 +147,9 @@ class TimelineModel {
             frames.push(this.nodes.frame[node]);
         return frames;
     }
-    /* The innermost frame that is not the kernel's, in words. */
+    /* The innermost frame that is not the kernel's, nor the wait for the GIL itself, in words. */
     place(node) {
-        const frames = this.stack(node), own = frames.find(f => this.frames.kind[f] !== this.kernel);
+        const frames = this.stack(node), {kind} = this.frames, own = frames.find(f => kind[f] !== this.kernel && kind[f] !== this.gil);
         return frames.length ? this.label(own ?? frames[0]) : "";
     }
     /* Where a thread waits, as its author would say it: the innermost Python function, where there is one. */

@@ -61,6 +61,11 @@ class TimelineWords {
             return this.model.taskName(spans.waker[i]);
         return spans.head[i] & SPAN.irq ? "an interrupt" : "";
     }
+    /* A wait for the GIL, in its own row: the other thread is who held it, not who ended the wait. */
+    isHeld(i) {
+        const {spans, lanes} = this.model, {rows} = lanes[spans.lane[i]];
+        return this.state(i).id === "gil" && rows.length > 1 && i >= rows[1][0];
+    }
     merged(i) {
         const {spans} = this.model, share = column => formatShare(column[i], 255);
         return `${formatCount(spans.merged[i])} spans too short to keep apart: running ${share(spans.runs)}, ` +
@@ -103,7 +108,8 @@ class TimelineWords {
             return {title: "many short spans", lines: [...lines, this.merged(i)], small: this.stackText(spans.stack[i], 8)};
         const waker = this.waker(i), at = this.model.place(spans.wakerStack[i]);
         if (waker)
-            lines.push(`${spans.head[i] & SPAN.open ? "last " : ""}woken by ${waker}${at ? " in " + at : ""}`);
+            lines.push((this.isHeld(i) ? "held" : spans.head[i] & SPAN.open ? "last woken" : "woken") +
+                       ` by ${waker}${at ? " in " + at : ""}`);
         const sample = state.id === "running" ? this.sampleIn(i, t) : spans.stack[i];
         if (state.id === "running")
             lines.push(this.countSamples(this.samplesIn(i)));
@@ -175,7 +181,8 @@ class TimelineSide {
         }
         const running = what.state?.id === "running";
         this.addStack(running ? "sampled stack" : "stack", running ? this.pane.words.sampleIn(i, hit.t) : spans.stack[i]);
-        this.addStack("who woke it: " + this.pane.words.waker(i), spans.wakerStack[i]);
+        const who = this.pane.words.isHeld(i) ? "who held it: " : "who woke it: ";
+        this.addStack(who + this.pane.words.waker(i), spans.wakerStack[i]);
     }
     actions({span}) {
         const group = makePart("div", "", "side-actions"), {spans} = this.model, {pane} = this;
@@ -188,7 +195,9 @@ class TimelineSide {
                                         () => pane.selectRange(spans.start[span], spans.end[span])));
         }
         if (spans.waker[span] && this.model.tasks[spans.waker[span] - 1].lane >= 0)
-            group.append(makeButton("waker", "what the waker did then (k)", () => pane.goToWaker(span)));
+            group.append(pane.words.isHeld(span)
+                             ? makeButton("holder", "what the holder did then (k)", () => pane.goToWaker(span))
+                             : makeButton("waker", "what the waker did then (k)", () => pane.goToWaker(span)));
         return group;
     }
     addStack(title, node) {

@@ -30,12 +30,14 @@ struct gil_thread {
     int active;
 };
 
-/* Where a thread was last seen with the GIL in its hands: off the CPU or running, and giving it away. */
+/* Where a thread had the GIL in its hands: off the CPU, running (the last two times), giving it away. */
+struct gil_place {
+    uint64_t ts, end;
+    uint32_t stack;
+};
+
 struct gil_holder {
-    struct {
-        uint64_t ts, end;
-        uint32_t stack;
-    } off, seen, gave;
+    struct gil_place off, seen[2], gave;
 };
 
 void gils_init(struct gils *g, struct store *s)
@@ -159,8 +161,9 @@ static uint32_t holder_stack(const struct gils *g, const struct gil_thread *t, u
         if (to - from >= (t->end - t->first.ts) / 2)
             return h->off.stack;
     }
-    if (within(h->seen.ts, t))
-        return h->seen.stack;
+    for (int i = 0; i < 2; i++)
+        if (within(h->seen[i].ts, t))
+            return h->seen[i].stack;
     if (within(h->off.ts, t))
         return h->off.stack;
     return h->gave.ts >= t->first.ts && h->gave.ts <= t->end + LOOK_NS ? h->gave.stack : 0;
@@ -249,13 +252,11 @@ static void note_giver(struct gils *g, const struct wire_task *who, const struct
 
     if (p->gil.holder == who->thread_id && p->walked) {
         h = holder_at(g, p->task);
-        h->gave.ts = p->ts;
-        h->gave.stack = stacks_get(&g->store->stacks, p->stack)->parent;
+        h->gave = (struct gil_place){.ts = p->ts, .stack = stacks_get(&g->store->stacks, p->stack)->parent};
     }
     if (p->wait.waker_task) {
         h = holder_at(g, p->wait.waker_task);
-        h->gave.ts = p->woken;
-        h->gave.stack = p->wait.waker_stack;
+        h->gave = (struct gil_place){.ts = p->woken, .stack = p->wait.waker_stack};
     }
 }
 
@@ -297,9 +298,7 @@ void gils_other(struct gils *g, const struct wire_task *who, const struct event 
     if (span->flags & EVENT_GIL_HELD && span->stack) {
         struct gil_holder *h = holder_at(g, span->task);
 
-        h->off.ts = span->ts;
-        h->off.end = span->ts + span->dur;
-        h->off.stack = span->stack;
+        h->off = (struct gil_place){span->ts, span->ts + span->dur, span->stack};
     }
 }
 
@@ -314,8 +313,8 @@ void gils_sample(struct gils *g, const struct event *sample)
         return;
     g->held++;
     h = holder_at(g, sample->task);
-    h->seen.ts = sample->ts;
-    h->seen.stack = sample->stack;
+    h->seen[1] = h->seen[0];
+    h->seen[0] = (struct gil_place){.ts = sample->ts, .stack = sample->stack};
 }
 
 void gils_short(struct gils *g, const struct event *sum)

@@ -76,11 +76,12 @@ static void push_sample(struct looks *l, struct outside_thread *t, uint64_t ts, 
                          .metric = l->metric,
                          .flags = flags,
                          .kind = EVENT_SAMPLE};
+    gils_sample(&o->gils, ev);
 }
 
 /* Python frames alone; the native ones of a running thread can't be had. */
-static uint32_t python_stack(struct looks *l, struct outside_thread *t, struct process *p, uint64_t ts,
-                             uint16_t *flags)
+static uint32_t python_stack(struct looks *l, struct outside_thread *t, struct process *p, uint16_t gil,
+                             uint64_t ts, uint16_t *flags)
 {
     struct outside *o = &l->outside;
     const struct py_walk *w = &o->python->walk;
@@ -89,7 +90,7 @@ static uint32_t python_stack(struct looks *l, struct outside_thread *t, struct p
 
     s->status = WALK_ROOT;
     s->python_n = (uint16_t)w->n;
-    s->flags = WIRE_USER | (w->status == PY_FULL ? WIRE_PY_FULL : 0);
+    s->flags = (uint16_t)(WIRE_USER | gil | (w->status == PY_FULL ? WIRE_PY_FULL : 0));
     outside_record_add(o, o->python->frames, w->n * sizeof(*o->python->frames));
     stack = outside_record_end(o, p, flags);
     *flags &= (uint16_t) ~(EVENT_ROOT | EVENT_USER); /* neither is known */
@@ -101,7 +102,7 @@ static void sample_running(struct looks *l, struct outside_thread *t, uint64_t t
     struct outside *o = &l->outside;
     uint64_t n = samples_due(l, t);
     uint32_t id, stack = 0;
-    uint16_t flags = 0;
+    uint16_t flags = 0, gil = 0;
     struct process *p;
     int python = 0;
 
@@ -113,12 +114,14 @@ static void sample_running(struct looks *l, struct outside_thread *t, uint64_t t
         struct py_mem mem = outside_memory(o, p);
 
         python = outside_python(o, t, p, &mem);
+        if (python > 0)
+            gil = outside_gil_held(o, t, p, &mem);
         if (python >= 0)
             break;
         o->stats.torn++;
     }
     if (python > 0 && o->python->walk.n)
-        stack = python_stack(l, t, p, ts, &flags);
+        stack = python_stack(l, t, p, gil, ts, &flags);
     else
         l->native_only += n;
     if (python < 0)
@@ -288,6 +291,7 @@ int looks_poll(struct looks *l, struct err *e)
             look_at(l, o->threads.a[i], ts);
     for (size_t i = 0; i < o->processes.n; i++)
         check_whole(l, o->processes.a[i], ts);
+    gils_turn(&o->gils, ts);
     outside_sweep(o);
     return 0;
 }

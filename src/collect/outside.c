@@ -76,6 +76,7 @@ int outside_init(struct outside *o, struct record_ctx *ctx, struct err *e)
     stack_taker_init(&o->taker, ctx->store, ctx->meta, NULL, o->track);
     wait_namer_init(&o->namer, ctx->store, o->track);
     wait_classes(&o->classes);
+    gils_init(&o->gils, ctx->store);
     o->python = mem_calloc(1, sizeof(*o->python));
     o->stack = mem_alloc(OUTSIDE_STACK);
     return 0;
@@ -114,6 +115,7 @@ void outside_release(struct outside *o)
     map_release(&o->by_pid);
     if (o->track) {
         wait_namer_release(&o->namer);
+        gils_release(&o->gils);
         stack_taker_release(&o->taker);
     }
     track_free(o->track);
@@ -512,4 +514,8 @@ void outside_counters(struct outside *o)
     store_set_counter(s, "cpu.python_stale", o->stats.python_stale);
     store_set_counter(s, "offcpu.not_looked", o->stats.not_looked);
     store_set_counter(s, "offcpu.refused", o->stats.refused);
+    store_set_counter(s, "offcpu.gil_waits", o->gils.waits);
+    store_set_counter(s, "offcpu.gil_ns", o->gils.ns);
+    store_set_counter(s, "cpu.gil_read", o->gils.read);
+    store_set_counter(s, "cpu.gil_held", o->gils.held);
 }

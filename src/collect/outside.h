@@ -7,6 +7,7 @@
 #ifndef WPROF_COLLECT_OUTSIDE_H
 #define WPROF_COLLECT_OUTSIDE_H
 
+#include "collect/gil.h"
 #include "collect/stack.h"
 #include "collect/wait_name.h"
 #include "collect/who.h"
@@ -21,6 +22,8 @@ struct outside_spot {
     uint32_t stack; /* 0: it was not looked at */
     uint32_t wait;
     uint16_t flags; /* EVENT_ */
+    uint8_t at_gil; /* it waits for the GIL, which was like this */
+    struct wire_gil gil;
 };
 
 struct outside_thread {
@@ -44,7 +47,7 @@ struct outside_thread {
     uint32_t births;          /* tier B: threads and processes that it started */
     uint8_t state;            /* enum outside_state */
     uint8_t ended;
-    uint8_t looked; /* tier B: spot is of this wait */
+    uint64_t spot_ns; /* tier B: when spot was looked at, 0: not */
 };
 
 enum { OUTSIDE_STACK = 128 << 10, OUTSIDE_MEMORIES = 8 };
@@ -75,6 +78,7 @@ struct outside_stats {
     uint64_t torn;         /* stacks that changed while they were read */
     uint64_t python_stale; /* Python parts left out since they didn't fit the native part, or came too late */
     uint64_t not_looked;   /* spans that ended before the thread was looked at */
+    uint64_t gil_looks;    /* threads met waiting for the GIL */
     uint64_t refused;      /* threads whose place the kernel didn't tell */
 };
 
@@ -84,6 +88,7 @@ struct outside {
     struct who who;
     struct stack_taker taker;
     struct wait_namer namer;
+    struct gils gils;
     struct wire_off_config classes;
     VEC(struct outside_thread *) threads;
     VEC(struct outside_process *) processes;
@@ -144,6 +149,15 @@ struct py_mem outside_memory(struct outside *o, const struct process *p);
 /* The Python stack of t at this moment into o->python: 1; 0: it runs no Python; -1: it can't be read. mem as
  * of outside_memory(), or with something in front. */
 int outside_python(struct outside *o, struct outside_thread *t, struct process *p, const struct py_mem *mem);
+
+/* Does t, which is blocked in this call, wait for its GIL? 1: yes, and *out is that GIL. */
+int outside_gil(struct outside *o, struct outside_thread *t, const struct process *p,
+                const struct py_mem *mem, const struct proctask_call *call, uint64_t ts,
+                struct wire_gil *out);
+
+/* Whether t holds its GIL: WIRE_GIL_ flags. After outside_python() with the same memory. */
+uint16_t outside_gil_held(struct outside *o, const struct outside_thread *t, const struct process *p,
+                          const struct py_mem *mem);
 
 /* The wire_sample in o->record, without parts; its header's size is set by outside_record_end. */
 struct wire_sample *outside_record(struct outside *o, const struct outside_thread *t, uint64_t ts);

@@ -183,7 +183,7 @@ static int call_says(const struct outside *o, const struct proctask_call *call)
 }
 
 static uint32_t wait_of(struct outside *o, struct outside_thread *t, const struct process *p,
-                        const struct proctask_call *call, uint64_t ts)
+                        const struct proctask_call *call, const struct outside_spot *spot, uint64_t ts)
 {
     struct proctask st = {.state = 'S'};
     struct wire_wait w;
@@ -196,8 +196,8 @@ static uint32_t wait_of(struct outside *o, struct outside_thread *t, const struc
         t->named_ns = ts;
     }
     classify(o, t, call, st.state, &w);
-    wait.reason = (uint8_t)w.reason;
-    wait.what = wait_name(&o->namer, p, &w);
+    wait.reason = (uint8_t)(spot->at_gil ? WAIT_GIL : w.reason);
+    wait.what = spot->at_gil ? gils_name(&o->gils, &t->task, &spot->gil) : wait_name(&o->namer, p, &w);
     return waits_add(&o->ctx->store->waits, &wait);
 }
 
@@ -208,14 +208,14 @@ static int same_place(const struct proctask_call *a, const struct proctask_call 
 
 /* Python's frames and n bytes of stack of a thread that stands still. */
 static uint32_t walk_blocked(struct outside *o, struct outside_thread *t, struct process *p,
-                             const struct proctask_call *call, int python, size_t n, uint64_t ts,
-                             uint16_t *flags)
+                             const struct proctask_call *call, int python, uint16_t gil, size_t n,
+                             uint64_t ts, uint16_t *flags)
 {
     struct wire_sample *s = outside_record(o, t, ts);
     ssize_t got;
 
     s->regs = (struct walk_regs){.ip = call->pc, .sp = call->sp}; /* no rbp there: see walk_user.h */
-    s->flags |= WIRE_TOP;
+    s->flags |= WIRE_TOP | gil;
     if (python > 0) {
         s->python_n = (uint16_t)o->python->walk.n;
         s->flags |= o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0;
@@ -247,6 +247,7 @@ int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struc
     struct outside_spot now = {0};
     struct process *p;
     struct py_mem mem;
+    uint16_t gil;
     uint32_t id;
     int rc, python;
 
@@ -263,19 +264,24 @@ int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struc
     know_place(o, p, call.pc);
     mem = outside_memory(o, p);
     python = outside_python(o, t, p, &mem);
-    now.stack = walk_blocked(o, t, p, &call, python, STACK_COPY, ts, &now.flags);
+    gil = python > 0 ? outside_gil_held(o, t, p, &mem) : 0;
+    now.at_gil = (uint8_t)outside_gil(o, t, p, &mem, &call, ts, &now.gil);
+    now.stack = walk_blocked(o, t, p, &call, python, gil, STACK_COPY, ts, &now.flags);
     if (!(now.flags & EVENT_ROOT)) {
         if (ts - p->rescan_ns >= AGAIN_NS) { /* a caller may be in what was loaded since */
             p->stale = 1;
             track_rescan(o->track, p);
         }
-        now.stack = walk_blocked(o, t, p, &call, python, STACK_COPY_MAX, ts, &now.flags);
+        now.stack = walk_blocked(o, t, p, &call, python, gil, STACK_COPY_MAX, ts, &now.flags);
     }
     if (proctask_call(t->call_fd, &again) != 1 || !same_place(&call, &again)) {
         o->stats.torn++;
         return -1;
     }
-    now.wait = wait_of(o, t, p, &call, ts);
+    if (now.at_gil)
+        now.stack = gils_stack(&o->gils, now.stack);
+    now.wait = wait_of(o, t, p, &call, &now, ts);
+    o->stats.gil_looks += now.at_gil;
     *spot = now;
     return 0;
 }

@@ -15,6 +15,28 @@ uint32_t outside_marker(struct outside *o, enum outside_marker m)
     return o->markers[m];
 }
 
+/* A span is a part of a wait for the GIL, or the end of one; so is what wasn't looked at, for all that is
+ * known.
+ */
+static void note_gil(struct outside *o, struct outside_thread *t, const struct event *ev,
+                     const struct outside_spot *spot)
+{
+    struct gil_part part = {.ts = ev->ts,
+                            .end = ev->ts + ev->dur,
+                            .task = ev->task,
+                            .stack = ev->stack,
+                            .flags = ev->flags,
+                            .walked = 1,
+                            .open = (ev->flags & EVENT_OPEN) != 0};
+
+    if (!spot || !spot->stack || !spot->at_gil) {
+        gils_other(&o->gils, &t->task, ev);
+        return;
+    }
+    part.gil = spot->gil;
+    gils_part(&o->gils, &t->task, &part);
+}
+
 void outside_span(struct outside *o, struct outside_thread *t, uint16_t kind, uint64_t ts, uint64_t dur,
                   const struct outside_spot *spot, uint16_t flags)
 {
@@ -42,10 +64,13 @@ void outside_span(struct outside *o, struct outside_thread *t, uint16_t kind, ui
         ev.attr = spot && spot->stack ? spot->wait : waits_add(&o->ctx->store->waits, &none);
     }
     *vec_push(&o->ctx->store->events) = ev;
+    if (!delay)
+        note_gil(o, t, &ev, spot);
 }
 
 void outside_spans_end(struct outside *o, struct outside_thread *t, uint64_t ts)
 {
+    gils_ended(&o->gils, &t->task);
     for (int delay = 0; delay < 2; delay++) {
         struct wait none = {0};
 

@@ -17,6 +17,11 @@
 
 enum { TURN_MS = 10 /* threads that wait for so long are looked at */ };
 
+/* Those that run Python sooner, and where they wait for the GIL, which is for 5 ms at a time, more often. */
+#define PYTHON_NS   1000000ull
+#define GIL_TURN_NS 2000000ull
+#define GIL_OVER_NS 1000000000ull
+
 /* A record's time is taken before its bytes are there (32 KiB of stack to copy): so long after it, they are.
  */
 #define SETTLE_NS 2000000ull
@@ -37,6 +42,9 @@ struct waiting {
 struct rings_private {
     int epoll_fd, timer_fd;
     int users, begun;
+    uint64_t gil_ns;    /* when a wait for the GIL was last met */
+    uint64_t gil_looks; /* how many were, by then */
+    int often;
     VEC(int) fds; /* duplicates of epoll_fd */
     VEC(struct waiting) waiting;
     struct buf bytes;
@@ -129,7 +137,8 @@ static void take_python(struct rings *r, const struct perf_task_record *rec, str
         w->python_flags = WIRE_PY_ERROR;
     if (rc <= 0)
         return;
-    w->python_flags = o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0;
+    w->python_flags =
+        (uint16_t)((o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0) | outside_gil_held(o, t, p, &mem));
     w->python_n = o->python->walk.n;
     buf_add(&r->own->bytes, o->python->frames, w->python_n * sizeof(*o->python->frames));
 }
@@ -185,8 +194,14 @@ static void left_cpu(struct rings *r, struct outside_thread *t, uint64_t ts, enu
     if (t->state == OUTSIDE_ON && ts > t->last_ts)
         t->run_ns += ts - t->last_ts;
     t->state = how;
-    t->looked = 0;
     t->off_since = t->last_ts = ts;
+}
+
+/* Whether spot is of the wait that ends at ts: records come later than what they tell of, so that it may have
+ * been looked at in the one after it. */
+static int looked(const struct outside_thread *t, uint64_t ts)
+{
+    return t->spot_ns >= t->off_since && t->spot_ns <= ts;
 }
 
 static void got_cpu(struct rings *r, struct outside_thread *t, uint64_t ts, uint32_t cpu)
@@ -195,7 +210,7 @@ static void got_cpu(struct rings *r, struct outside_thread *t, uint64_t ts, uint
     uint64_t dur = ts > t->off_since ? ts - t->off_since : 0;
 
     if (t->state == OUTSIDE_BLOCKED)
-        outside_span(&r->outside, t, EVENT_OFFCPU, t->off_since, dur, t->looked ? &t->spot : &nowhere, 0);
+        outside_span(&r->outside, t, EVENT_OFFCPU, t->off_since, dur, looked(t, ts) ? &t->spot : &nowhere, 0);
     else if (t->state == OUTSIDE_TAKEN)
         outside_span(&r->outside, t, EVENT_RUNQ, t->off_since, dur, &nowhere, EVENT_PREEMPTED);
     t->state = OUTSIDE_ON;
@@ -306,6 +321,7 @@ static void sampled(struct rings *r, const struct waiting *w, const struct perf_
                          .cpu = w->cpu,
                          .flags = flags,
                          .kind = EVENT_SAMPLE};
+    gils_sample(&o->gils, ev);
 }
 
 static void apply(struct rings *r, const struct waiting *w)
@@ -369,10 +385,11 @@ static void look_at_waiting(struct rings *r, uint64_t now)
     for (size_t i = 0; o->off && i < o->threads.n; i++) {
         struct outside_thread *t = o->threads.a[i];
 
-        if (t->ended || t->looked || t->state != OUTSIDE_BLOCKED ||
-            now - t->off_since < TURN_MS * 1000000ull / 2)
+        if (t->ended || t->spot_ns >= t->off_since || t->state != OUTSIDE_BLOCKED ||
+            now - t->off_since < (t->python_id ? PYTHON_NS : TURN_MS * 1000000ull / 2))
             continue;
-        t->looked = outside_look(o, t, now, &t->spot) == 0;
+        if (outside_look(o, t, now, &t->spot) == 0)
+            t->spot_ns = clock_monotonic();
     }
 }
 
@@ -389,6 +406,26 @@ static void follow_more(struct rings *r)
             log_debug("%s", e.msg);
     if (o->threads.n > before && r->own->begun)
         perf_task_enable(&r->events, 1);
+}
+
+static int set_turn(struct rings *r, uint64_t ns)
+{
+    struct itimerspec every = {{0, (long)ns}, {0, (long)ns}};
+
+    return timerfd_settime(r->own->timer_fd, 0, &every, NULL);
+}
+
+static void adapt_turn(struct rings *r, uint64_t now)
+{
+    struct rings_private *own = r->own;
+    int often;
+
+    if (own->gil_looks != r->outside.stats.gil_looks)
+        own->gil_ns = now;
+    own->gil_looks = r->outside.stats.gil_looks;
+    often = own->gil_ns && now - own->gil_ns < GIL_OVER_NS;
+    if (often != own->often && !set_turn(r, often ? GIL_TURN_NS : TURN_MS * 1000000ull))
+        own->often = often;
 }
 
 int rings_poll(struct rings *r, struct err *e)
@@ -410,6 +447,8 @@ int rings_poll(struct rings *r, struct err *e)
             r->own->seen_ns = now;
         }
     }
+    gils_turn(&r->outside.gils, now);
+    adapt_turn(r, now);
     return 0;
 }
 
@@ -417,14 +456,13 @@ int rings_poll(struct rings *r, struct err *e)
 
 static int open_wakeups(struct rings *r, struct err *e)
 {
-    struct itimerspec every = {{0, TURN_MS * 1000000}, {0, TURN_MS * 1000000}};
     struct epoll_event ev = {.events = EPOLLIN};
     struct rings_private *own = r->own;
     int rc;
 
     own->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     own->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (own->epoll_fd < 0 || own->timer_fd < 0 || timerfd_settime(own->timer_fd, 0, &every, NULL) < 0)
+    if (own->epoll_fd < 0 || own->timer_fd < 0 || set_turn(r, TURN_MS * 1000000ull) < 0)
         return err_sys(e, errno, "epoll, timerfd");
     rc = epoll_ctl(own->epoll_fd, EPOLL_CTL_ADD, own->timer_fd, &ev);
     for (size_t i = 0; i < r->events.rings.n; i++)
@@ -560,8 +598,8 @@ static void end_spans(struct rings *r, uint64_t now)
             left_cpu(r, t, now, OUTSIDE_UNKNOWN);
         sample_rest(r, t, now);
         if (t->state == OUTSIDE_BLOCKED)
-            outside_span(o, t, EVENT_OFFCPU, t->off_since, now - t->off_since, t->looked ? &t->spot : NULL,
-                         EVENT_OPEN);
+            outside_span(o, t, EVENT_OFFCPU, t->off_since, now - t->off_since,
+                         looked(t, now) ? &t->spot : NULL, EVENT_OPEN);
         outside_spans_end(o, t, now);
         t->state = OUTSIDE_UNKNOWN;
     }

@@ -60,7 +60,8 @@ void timeline_place(const struct timeline *t, uint32_t stack, struct buf *out)
 
     if (!stack || stack >= p->nodes.n)
         return;
-    while (at && p->frames.a[p->nodes.a[at].frame].kind == FRAME_KERNEL)
+    while (at && (p->frames.a[p->nodes.a[at].frame].kind == FRAME_KERNEL ||
+                  p->frames.a[p->nodes.a[at].frame].kind == FRAME_GIL))
         at = p->nodes.a[at].parent;
     profile_frame_label(p, p->nodes.a[at ? at : stack].frame, out);
 }

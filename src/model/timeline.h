@@ -108,6 +108,12 @@ struct timeline {
 
 void timeline_release(struct timeline *t);
 
+/* Its waker is not who ended it, but who held the GIL that it waited for. */
+static inline int timeline_held(const struct timeline_span *s)
+{
+    return s->state == TIMELINE_WAITING + WAIT_GIL && s->depth;
+}
+
 /* "running", "preempted", "futex" ... */
 const char *timeline_state_name(unsigned state);
 enum timeline_class timeline_class(unsigned state);

@@ -107,8 +107,8 @@ static void put_args(struct writer *w, const struct timeline_span *s)
     place(w, "at", s->stack);
     if (waker) {
         snprintf(text, sizeof(text), "%s (%u)", string(w, waker->name), waker->tid);
-        json_str(&w->json, "woken_by", text);
-        place(w, "woken_at", s->waker_stack);
+        json_str(&w->json, timeline_held(s) ? "held_by" : "woken_by", text);
+        place(w, timeline_held(s) ? "held_at" : "woken_at", s->waker_stack);
     } else if (s->flags & TIMELINE_IRQ) {
         json_str(&w->json, "woken_by", "[irq]");
     }

@@ -24,12 +24,13 @@ struct entry {
 };
 
 enum category { CATEGORY_STATE = 1, CATEGORY_WAKE, CATEGORY_MARK, CATEGORIES };
-enum note { NOTE_WHAT = 1, NOTE_AT, NOTE_WOKEN_BY, NOTE_WOKEN_AT, NOTES };
+enum note { NOTE_WHAT = 1, NOTE_AT, NOTE_WOKEN_BY, NOTE_WOKEN_AT, NOTE_HELD_BY, NOTE_HELD_AT, NOTES };
 
 static const char *const category_names[CATEGORIES] = {
     [CATEGORY_STATE] = "state", [CATEGORY_WAKE] = "wake", [CATEGORY_MARK] = "mark"};
 static const char *const note_names[NOTES] = {
-    [NOTE_WHAT] = "what", [NOTE_AT] = "at", [NOTE_WOKEN_BY] = "woken_by", [NOTE_WOKEN_AT] = "woken_at"};
+    [NOTE_WHAT] = "what",         [NOTE_AT] = "at",           [NOTE_WOKEN_BY] = "woken_by",
+    [NOTE_WOKEN_AT] = "woken_at", [NOTE_HELD_BY] = "held_by", [NOTE_HELD_AT] = "held_at"};
 
 /* Event names: states first, then "wakes", then strings of the timeline. */
 enum { NAME_STATES = 1, NAME_WAKES = NAME_STATES + TIMELINE_STATES, NAME_STRINGS };
@@ -322,8 +323,8 @@ static void put_notes(struct writer *w, const struct timeline_span *s)
     if (waker) {
         buf_clear(&w->text);
         buf_addf(&w->text, "%s (%u)", string(w, waker->name), waker->tid);
-        put_note(w, NOTE_WOKEN_BY, w->text.data);
-        note_place(w, NOTE_WOKEN_AT, s->waker_stack);
+        put_note(w, timeline_held(s) ? NOTE_HELD_BY : NOTE_WOKEN_BY, w->text.data);
+        note_place(w, timeline_held(s) ? NOTE_HELD_AT : NOTE_WOKEN_AT, s->waker_stack);
     } else if (s->flags & TIMELINE_IRQ) {
         put_note(w, NOTE_WOKEN_BY, "[irq]");
     }
