@@ -159,6 +159,13 @@ struct wire_thread {
     __u32 kthread;
 };
 
+/* A thread's registers on the user's side. */
+struct wire_regs {
+    __u32 ns_tid; /* in wprof's pid namespace, 0: in none below it */
+    __u32 pad;
+    struct walk_regs regs;
+};
+
 /* What a thread was doing when it left its CPU to wait. */
 struct wire_wait {
     __s32 syscall; /* its number, -1: in none (a page fault) */
@@ -277,6 +284,7 @@ _Static_assert(sizeof(struct wire_mapping) == 32, "an array of these is shared w
 _Static_assert(sizeof(struct wire_proc) == 24, "a map value");
 _Static_assert(sizeof(struct wire_task) == 64, "crosses in every record");
 _Static_assert(sizeof(struct wire_thread) == 80, "the iterator writes these");
+_Static_assert(sizeof(struct wire_regs) == 48, "the iterator writes these");
 _Static_assert(sizeof(struct wire_wait) == 48, "crosses with every span");
 _Static_assert(sizeof(struct wire_sample) == 152, "crosses with every sample");
 #endif

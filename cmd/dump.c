@@ -23,8 +23,8 @@ static const struct opt options[] = {
     OPT_LIST('p', "pid", struct dump_opts, pids, "PID",
              "a running process and its children; may be given again"),
     OPT_FLAG(0, "no-children", struct dump_opts, alone, "without the processes that it started"),
-    OPT_CHOICE(0, "tier", struct dump_opts, tier, "B|C", NULL, "B|C",
-               "look that way: with perf events, from outside (default: the best that works)"),
+    OPT_CHOICE(0, "tier", struct dump_opts, tier, "A|B|C", NULL, "A|B|C",
+               "no better way than that: BPF, perf events, from outside (default: the best that works)"),
     OPT_FLAG(0, "json", struct dump_opts, json, "as JSON"),
     OPT_FLAG('v', "verbose", struct dump_opts, verbose, "say more"),
 };

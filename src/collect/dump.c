@@ -264,20 +264,43 @@ static void say_unseen(struct dump_job *j)
                                kernel ? "" : "the kernel's stacks of blocked threads (root)");
 }
 
+/* Tier A: the registers of those that are blocked, all of them. */
+static int know_registers(struct dump_job *j)
+{
+    struct bpfside_regs all = {0};
+    struct err why = {0};
+    int rc = bpfside_regs(&all, &why);
+
+    if (rc)
+        log_debug("tier A: %s", why.msg);
+    for (size_t i = 0; i < all.list.n; i++) {
+        struct outside_thread *t = outside_find(&j->o, all.list.a[i].ns_tid);
+
+        if (t)
+            t->known = all.list.a[i].regs;
+    }
+    vec_release(&all.list);
+    return rc;
+}
+
 static int take(struct dump_job *j, const struct dump_how_to *how, struct err *e)
 {
     struct dump *d = j->d;
+    int bpf;
 
     if (outside_init(&j->o, &j->ctx, e))
         return -1;
     outside_follow(&j->o, NULL);
     add_processes(j, how);
+    bpf = (!how->tier || how->tier == 'A') && !know_registers(j);
     for (uint32_t i = 0; i < d->processes.n; i++)
         add_threads(j, i);
     dump_pylocks_settle(j);
     note_moved(j);
     if (how->tier != 'C')
         dump_running(j);
+    if (bpf && d->tier == 'B')
+        d->tier = 'A';
     for (size_t i = 0; i < d->processes.n; i++)
         note_python(j, &d->processes.a[i]);
     d->refused = j->o.stats.refused;

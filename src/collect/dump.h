@@ -16,7 +16,7 @@ struct dump_how_to {
     const pid_t *pids;
     size_t n;
     int alone; /* without the processes that they started */
-    char tier; /* 'B', 'C': no better one; 0: the best that works */
+    char tier; /* 'A', 'B', 'C': that one or, where it doesn't work, a lesser one; 0: the best that works */
 };
 
 /*

@@ -92,6 +92,13 @@ static void wait_on_fds(struct dump_job *j, const struct dump_fds *fds, struct p
 
 /* ---- processes ---- */
 
+static int is_child(uint32_t pid, uint32_t parent)
+{
+    struct proctask st;
+
+    return !proctask_stat((pid_t)pid, 0, &st) && (uint32_t)st.ppid == parent;
+}
+
 static void wait_for_child(struct dump_job *j, const struct proctask_call *call, struct process *p,
                            struct dump_thread *out)
 {
@@ -105,7 +112,8 @@ static void wait_for_child(struct dump_job *j, const struct proctask_call *call,
         for (size_t i = 0; i < j->o.threads.n && !t; i++) {
             struct outside_thread *each = j->o.threads.a[i];
 
-            if (each->task.tid == each->task.tgid && each->own_tid == (uint32_t)pid && !each->ended)
+            if (each->task.tid == each->task.tgid && each->own_tid == (uint32_t)pid && !each->ended &&
+                is_child(each->task.tgid, out->pid))
                 t = each;
         }
         if (t)
@@ -115,9 +123,7 @@ static void wait_for_child(struct dump_job *j, const struct proctask_call *call,
         return;
     }
     for (size_t i = 0; i < j->o.processes.n; i++) {
-        struct proctask st;
-
-        if (!proctask_stat((pid_t)j->o.processes.a[i]->pid, 0, &st) && (uint32_t)st.ppid == out->pid)
+        if (is_child(j->o.processes.a[i]->pid, out->pid))
             dump_add_edge(j, out, j->o.processes.a[i]->pid, 0, DUMP_CHILD);
     }
 }

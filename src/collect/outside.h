@@ -47,7 +47,8 @@ struct outside_thread {
     uint32_t births;          /* tier B: threads and processes that it started */
     uint8_t state;            /* enum outside_state */
     uint8_t ended;
-    uint64_t spot_ns; /* tier B: when spot was looked at, 0: not */
+    uint64_t spot_ns;       /* tier B: when spot was looked at, 0: not */
+    struct walk_regs known; /* dump: its registers where it is blocked; of use while sp is what /proc says */
 };
 
 enum { OUTSIDE_STACK = 128 << 10, OUTSIDE_MEMORIES = 8 };

@@ -215,6 +215,8 @@ static uint32_t walk_blocked(struct outside *o, struct outside_thread *t, struct
     ssize_t got;
 
     s->regs = (struct walk_regs){.ip = call->pc, .sp = call->sp}; /* no rbp there: see walk_user.h */
+    if (t->known.sp == call->sp && t->known.ip == call->pc)
+        s->regs = t->known;
     s->flags |= WIRE_TOP | gil;
     if (python > 0) {
         s->python_n = (uint16_t)o->python->walk.n;

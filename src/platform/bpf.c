@@ -133,6 +133,7 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
         bpf_program__set_autoload(progs[i], false);
     if (!off)
         bpf_map__set_autocreate(b->skel->maps.off_tasks, false);
+    bpf_program__set_autoload(b->skel->progs.dump_regs, false);
     b->skel->rodata->config_whole_machine = how->whole_machine;
     b->skel->rodata->config_clock = b->stats_fd < 0;
     bpf_map__set_max_entries(b->skel->maps.cpu_scratch, how->cpus);
@@ -283,6 +284,54 @@ static void threads_got(void *arg, size_t n)
 int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *e)
 {
     return run_iterator(b->skel->progs.each_thread, threads_room, threads_got, out, "list threads by BPF", e);
+}
+
+static size_t regs_room(void *arg, void **at)
+{
+    struct bpfside_regs *out = arg;
+
+    vec_reserve(&out->list, out->list.n + 512);
+    *at = &out->list.a[out->list.n];
+    return 512 * sizeof(*out->list.a);
+}
+
+static void regs_got(void *arg, size_t n)
+{
+    struct bpfside_regs *out = arg;
+
+    out->list.n += n / sizeof(*out->list.a);
+}
+
+/* Everything but the two programs stays out. */
+static void only_regs(struct wprof_bpf *skel)
+{
+    struct bpf_program *p;
+    struct bpf_map *m;
+
+    bpf_object__for_each_program(p, skel->obj)
+        bpf_program__set_autoload(p, p == skel->progs.dump_regs || p == skel->progs.own_level);
+    bpf_object__for_each_map(m, skel->obj) if (!bpf_map__is_internal(m)) bpf_map__set_autocreate(m, false);
+}
+
+int bpfside_regs(struct bpfside_regs *out, struct err *e)
+{
+    struct bpfside b = {.epoll_fd = -1};
+    int rc;
+
+    libbpf_set_print(talk);
+    b.skel = wprof_bpf__open();
+    if (!b.skel)
+        return err_sys(e, errno, "open BPF");
+    only_regs(b.skel);
+    rc = wprof_bpf__load(b.skel);
+    if (rc) {
+        err_sys(e, -rc, "load BPF");
+    } else {
+        learn_level(&b);
+        rc = run_iterator(b.skel->progs.dump_regs, regs_room, regs_got, out, "read registers by BPF", e);
+    }
+    wprof_bpf__destroy(b.skel);
+    return rc ? -1 : 0;
 }
 
 /* ---- off-CPU time ---- */

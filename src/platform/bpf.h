@@ -47,6 +47,13 @@ struct bpfside_threads {
 };
 int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *e);
 
+/* The user's registers of all threads of the machine, as of when each last entered the kernel: for those that
+ * are blocked, where they will return to. Needs no object: loads what it takes, 5 ms. Appended to. */
+struct bpfside_regs {
+    VEC(struct wire_regs) list;
+};
+int bpfside_regs(struct bpfside_regs *out, struct err *e);
+
 /* Followed processes. All give 0, or -errno: -ENOENT for one that isn't there, -EEXIST with add, -E2BIG when
  * full. */
 int bpfside_add_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p);

@@ -31,6 +31,11 @@ int bpfside_sample(struct bpfside *b, int perf_fd, struct err *e)
 
 void bpfside_sample_stop(struct bpfside *b) {}
 
+int bpfside_regs(struct bpfside_regs *out, struct err *e)
+{
+    return absent(e);
+}
+
 int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, struct err *e)
 {
     return absent(e);
