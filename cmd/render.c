@@ -110,6 +110,28 @@ static int check_timeline(const struct view *view, const struct renderer_ops *r,
     return 0;
 }
 
+/* The others that the session has, behind the view's: a page has them all, unless it is of a part of one
+ * only. */
+static int add_metrics(struct profile *p, const struct render_opts *o, const struct session *s,
+                       struct fold_opts fold, struct err *e)
+{
+    const char *first = fold.metric;
+    struct profile other = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(views) && !rc && !o->gil && !o->idle; i++) {
+        fold.metric = views[i].metric;
+        if (!strcmp(fold.metric, first) || !strcmp(views[i].name, "timeline") ||
+            !fold_has(&s->store, fold.metric))
+            continue;
+        rc = fold_profile(&other, s, &fold, e);
+        if (!rc)
+            profile_merge(p, &other);
+        profile_release(&other);
+    }
+    return rc;
+}
+
 static int draw(const struct render_opts *o, struct session *s, struct err *e)
 {
     const struct view *view = find_view(o->view);
@@ -139,7 +161,7 @@ static int draw(const struct render_opts *o, struct session *s, struct err *e)
         return -1;
     quality_compute(&q, &s->store, &s->meta);
     rc = only_apply(&only, s, o->only, e) || held_apply(&fold, s, o->gil, o->idle, e) ||
-                 fold_profile(&p, s, &fold, e)
+                 fold_profile(&p, s, &fold, e) || (r->wants_metrics && add_metrics(&p, o, s, fold, e))
              ? -1
              : 0;
     if (!rc && r->wants_timeline && timeline_has(s)) {

@@ -44,15 +44,26 @@ function makeInterpreterButton(model, root) {
     show();
 }
 
-function makeMetric(model, select) {
+/* What the metrics count, in words. */
+const METRICS = {
+    oncpu: "on the CPU", offcpu: "off the CPU", waker: "off the CPU, and who ended it",
+    runq: "runnable, waiting for a CPU", gil: "waiting for the GIL, and who held it", gpu: "on the GPU",
+};
+
+/* One in each pane; all show the same. Where the zoom was, another metric may have nothing. */
+function makeMetric(model, pane, select) {
     select.closest("label").hidden = model.info.metrics.length < 2;
     model.info.metrics.forEach((metric, m) => {
         const option = document.createElement("option");
-        option.textContent = metric.name;
+        option.textContent = `${METRICS[metric.name] ?? metric.name}: ${formatValue(metric.sum, metric.unit)}`;
         option.value = m;
         select.append(option);
     });
-    select.addEventListener("change", () => model.set({metric: +select.value}));
+    select.addEventListener("change", () => {
+        pane.zoomPath = [];
+        model.set({metric: +select.value});
+    });
+    model.subscribe(() => select.value = model.metric);
 }
 
 async function copyText(text) {
@@ -70,8 +81,25 @@ async function copyText(text) {
 
 /* One list: everything, joined by name or apart, and each process and thread. */
 function makeFocus(model, select) {
+    let metric = -1;
+    const show = () => {
+        if (metric !== model.metric)
+            listFocus(model, select);
+        metric = model.metric;
+        select.value = model.focus || (model.apart ? -1 : 0);
+    };
+    select.addEventListener("change", () => {
+        const value = +select.value;
+        model.set(value > 0 ? {focus: value} : {focus: 0, apart: value < 0});
+    });
+    model.subscribe(show);
+    show();
+}
+
+function listFocus(model, select) {
     const {tree, frames} = model.profile, tasks = model.tasks(), sum = model.info.metrics[model.metric].sum;
-    select.closest("label").hidden = tasks.length < 2;
+    select.closest("label").hidden = tasks.length < 2 && !model.focus;
+    select.replaceChildren();
     const add = (text, value) => {
         const option = document.createElement("option");
         option.textContent = text;
@@ -87,13 +115,6 @@ function makeFocus(model, select) {
     for (const task of tasks)
         add("\u2003".repeat(task.depth) + frames.full[tree.frame[task.box]] + "  " + formatShare(task.weight, sum),
             task.box);
-    const show = () => select.value = model.focus || (model.apart ? -1 : 0);
-    select.addEventListener("change", () => {
-        const value = +select.value;
-        model.set(value > 0 ? {focus: value} : {focus: 0, apart: value < 0});
-    });
-    model.subscribe(show);
-    show();
 }
 
 /* All frames of the same function: where lines are kept apart it has several. */

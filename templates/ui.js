@@ -21,11 +21,14 @@ class App {
         this.shown = "flame";
         this.makeTimeline(info, $);
         makeKindButtons(this.model, $("#kinds"));
-        makeMetric(this.model, $("#metric"));
+        for (const select of document.querySelectorAll("select.metric"))
+            makeMetric(this.model, this.pane, select);
         makeFocus(this.model, $("#focus"));
         makePath(this.model, this.pane, $("#path"));
         this.connect($);
-        $("#pane-flame").classList.toggle("empty", this.model.info.metrics[0].sum === 0);
+        const emptiness = () => $("#pane-flame").classList.toggle("empty", this.model.info.metrics[this.model.metric].sum === 0);
+        this.model.subscribe(emptiness);
+        emptiness();
         if (info.view === "timeline")
             this.showPane("timeline");
     }

@@ -393,18 +393,36 @@ static void finish(struct builder *b)
 
 /* ---- metrics ---- */
 
+static const struct metric_kind *find_metric(const char *name)
+{
+    for (size_t k = 0; k < ARRAY_SIZE(metric_kinds); k++)
+        if (!strcmp(metric_kinds[k].name, name))
+            return &metric_kinds[k];
+    return NULL;
+}
+
+static int has_kind(const struct store *s, enum event_kind kind)
+{
+    for (size_t i = 0; i < s->events.n; i++)
+        if (s->events.a[i].kind == kind)
+            return 1;
+    return 0;
+}
+
+int fold_has(const struct store *s, const char *metric)
+{
+    const struct metric_kind *k = find_metric(metric);
+
+    return k && has_kind(s, k->kind);
+}
+
 static int no_metric(const struct store *s, const char *name, struct err *e)
 {
     struct buf have = {0};
 
-    for (size_t k = 0; k < ARRAY_SIZE(metric_kinds); k++) {
-        size_t i = 0;
-
-        while (i < s->events.n && s->events.a[i].kind != metric_kinds[k].kind)
-            i++;
-        if (i < s->events.n)
+    for (size_t k = 0; k < ARRAY_SIZE(metric_kinds); k++)
+        if (has_kind(s, metric_kinds[k].kind))
             buf_addf(&have, "%s%s", have.len ? ", " : "", metric_kinds[k].name);
-    }
     err_set(e, "no metric '%s' in this session (it has: %s)", name, have.len ? have.data : "none");
     buf_release(&have);
     return -1;
@@ -414,17 +432,12 @@ static int choose_metric(struct builder *b, struct err *e)
 {
     const char *name = b->o->metric ? b->o->metric : "oncpu";
 
-    for (size_t k = 0; k < ARRAY_SIZE(metric_kinds) && !b->metric; k++)
-        if (!strcmp(metric_kinds[k].name, name))
-            b->metric = &metric_kinds[k];
+    b->metric = find_metric(name);
     if (!b->metric)
         return no_metric(b->s, name, e);
     if (b->metric->kind == EVENT_SAMPLE) /* a session in which nothing ran is no error */
         return 0;
-    for (size_t i = 0; i < b->s->events.n; i++)
-        if (b->s->events.a[i].kind == b->metric->kind)
-            return 0;
-    return no_metric(b->s, name, e);
+    return has_kind(b->s, b->metric->kind) ? 0 : no_metric(b->s, name, e);
 }
 
 static void take_stacks(struct builder *b)

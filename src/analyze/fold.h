@@ -29,6 +29,9 @@ int fold_profile(struct profile *p, const struct session *s, const struct fold_o
 int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, const struct fold_opts *o,
                struct err *e);
 
+/* Whether the session has events of that metric; 0 for an unknown one. */
+int fold_has(const struct store *s, const char *metric);
+
 /* Folded text of one metric, one line a stack with a non-zero self value, sorted: "a;b;c 12\n". `;` and
  * control bytes inside a name become `_`. */
 void fold_text(const struct profile *p, size_t metric, struct buf *out);

@@ -45,6 +45,10 @@ struct profile {
 
 void profile_release(struct profile *p);
 
+/* Adds the metrics of `from`, with their samples, behind those of p: stacks of equal names become one. Both
+ * were made by a builder; `from` is left as it is. Nodes keep their indexes. */
+void profile_merge(struct profile *p, const struct profile *from);
+
 /* Appends the frame's name as folded text and tables show it: Python "qualname (file.py)", with the line
  * where there is one; others the function, followed by " (file.c:12)" where there is a line. Imported names
  * that carry their place already ("f (file.py:12)") stay as they are. */

@@ -302,5 +302,6 @@ const struct renderer_ops renderer_html = {
         "one self-contained page: flame graph, functions, timeline, what ran and how well it was measured",
     .wants_task_ids = 1,
     .wants_timeline = 1,
+    .wants_metrics = 1,
     .render = render,
 };

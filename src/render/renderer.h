@@ -27,6 +27,7 @@ struct renderer_ops {
     const char *summary;
     int wants_task_ids; /* it can join processes of one name itself: give it the profile with their ids */
     int wants_timeline;
+    int wants_metrics; /* it lets its reader choose: give it a profile with all metrics, the view's first */
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*render)(const struct render_input *in, struct buf *out, struct err *e);
 };

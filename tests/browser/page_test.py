@@ -361,10 +361,13 @@ def dark_follows_the_system_and_the_button(p):
 def metrics_can_be_chosen(p):
     p.open("metrics")
     p.browser.eval("""(() => {
-        const s = document.querySelector("#metric"); s.value = 1; s.dispatchEvent(new Event("change")); })()""")
+        const s = document.querySelector("select.metric"); s.value = 1; s.dispatchEvent(new Event("change")); })()""")
     p.browser.settle()
     assert p.has_box("futex_wait") and not p.has_box("slow_transform")
     assert "2.00 s" in p.path(), p.path()
+    p.browser.eval("wprof.showPane('table')")
+    assert p.browser.eval("document.querySelector('#pane-table select.metric').value") == "1"
+    assert "futex_wait" in p.text("#pane-table tbody tr:first-child")
     p.quiet()
 
 
