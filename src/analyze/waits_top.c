@@ -19,7 +19,8 @@ enum { THREAD, TID, NS, SHARE, SPANS, REASON, WHAT, WHERE, WAKER, WAKER_TID, WAK
 /* What makes a row; where: strings of the store. */
 struct row {
     uint32_t task, what, waker, where, waker_where;
-    uint32_t reason, irq, summed;
+    uint32_t reason, irq;
+    uint16_t summed, inferred;
     uint64_t ns, spans;
 };
 
@@ -93,6 +94,21 @@ uint32_t waits_place(const struct store *s, uint32_t stack)
     return outside ? outside : within;
 }
 
+/* Is a waker one that nobody saw? Its stack begins with [inferred]. */
+static int is_inferred(const struct store *s, uint32_t stack)
+{
+    const struct stack_node *n = stacks_get(&s->stacks, stack);
+    const struct frame *f;
+    const struct frame_name *names;
+    struct frame_name self;
+
+    while (n && n->parent)
+        n = stacks_get(&s->stacks, n->parent);
+    f = n ? frames_get(&s->frames, n->frame) : NULL;
+    return f && f->kind == FRAME_MARKER && frames_names(&s->frames, n->frame, &self, &names) &&
+           !strcmp(strtab_get(&s->strings, names[0].func), "[inferred]");
+}
+
 static void collect(struct rows *r)
 {
     const struct store *s = r->s;
@@ -111,6 +127,7 @@ static void collect(struct rows *r)
             key.what = w->what;
             key.waker = w->waker_task;
             key.irq = w->irq;
+            key.inferred = (uint16_t)is_inferred(s, w->waker_stack);
             key.waker_where = waits_place(s, w->waker_stack);
         }
         add(r, &key, ev);
@@ -153,6 +170,12 @@ static void fill(union table_cell *c, const struct rows *r, const struct row *ro
     c[WHAT].text = text(s, row->what);
     c[WHERE].text = text(s, row->where);
     fill_task(s, row->waker, &c[WAKER], &c[WAKER_TID]);
+    if (row->inferred && c[WAKER].text) {
+        char *seen = c[WAKER].text;
+
+        c[WAKER].text = mem_printf("%s (inferred)", seen);
+        free(seen);
+    }
     if (row->irq)
         c[WAKER].text = mem_strdup("[irq]");
     else

@@ -52,7 +52,7 @@ static struct collector *off_open(struct record_ctx *ctx, struct err *e)
     c->looks->outside.off = 1;
     snprintf(
         c->detail, sizeof(c->detail),
-        "waits by looks from outside: times are exact in sum, begin and end to a look; wakers are not seen");
+        "waits by looks from outside: times are exact in sum, begin and end to a look; wakers are inferred");
     return c;
 }
 

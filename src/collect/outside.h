@@ -168,6 +168,12 @@ uint32_t outside_record_end(struct outside *o, struct process *p, uint16_t *flag
 /* Where the blocked thread t is: 0 and *spot; -1: it runs, or moved on meanwhile. */
 int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struct outside_spot *spot);
 
+/* Who will end the wait of a thread of p, where only one process can: its first thread, what it does now,
+ * below
+ * `[inferred]`, into *wait. Uses o->python and o->record. */
+void outside_infer_waker(struct outside *o, const struct process *p, const struct wire_wait *w, uint64_t ts,
+                         struct wait *wait);
+
 /* ---- events ---- */
 
 enum outside_marker {
@@ -177,6 +183,7 @@ enum outside_marker {
     OUTSIDE_NATIVE,     /* code that runs natively, whose stack can't be had */
     OUTSIDE_BETWEEN,    /* ran between two looks only */
     OUTSIDE_BRIEF,      /* ran for less than a period */
+    OUTSIDE_INFERRED,   /* a waker that nobody saw */
 };
 
 uint32_t outside_marker(struct outside *o, enum outside_marker m); /* a stack of that one frame */

@@ -198,6 +198,8 @@ static uint32_t wait_of(struct outside *o, struct outside_thread *t, const struc
     classify(o, t, call, st.state, &w);
     wait.reason = (uint8_t)(spot->at_gil ? WAIT_GIL : w.reason);
     wait.what = spot->at_gil ? gils_name(&o->gils, &t->task, &spot->gil) : wait_name(&o->namer, p, &w);
+    if (!spot->at_gil)
+        outside_infer_waker(o, p, &w, ts, &wait);
     return waits_add(&o->ctx->store->waits, &wait);
 }
 

@@ -8,6 +8,7 @@ uint32_t outside_marker(struct outside *o, enum outside_marker m)
         [OUTSIDE_SHORT_WAITS] = "[short waits]",   [OUTSIDE_SHORT_DELAYS] = "[short delays]",
         [OUTSIDE_NOT_LOOKED] = "[not seen]",       [OUTSIDE_NATIVE] = "[native, not seen]",
         [OUTSIDE_BETWEEN] = "[ran between looks]", [OUTSIDE_BRIEF] = "[ran for less than a period]",
+        [OUTSIDE_INFERRED] = "[inferred]",
     };
 
     if (!o->markers[m])

@@ -51,7 +51,7 @@ static struct collector *off_open(struct record_ctx *ctx, struct err *e)
         return NULL;
     c->rings->outside.off = 1;
     snprintf(c->detail, sizeof(c->detail),
-             "waits and their delays by switches; where, from 10 ms on; wakers are not seen");
+             "waits and their delays by switches; where, from 10 ms on; wakers are inferred");
     return c;
 }
 

@@ -111,6 +111,64 @@ END
     done
 }
 
+# whats DIR 'EXPRESSION': of `show --waits`, rows w for which it holds: what, who woke, and where.
+whats() {
+    "$WPROF" show --waits --top 0 --json "$1" | python3 -c 'import json, sys
+for w in json.load(sys.stdin)["waits"]:
+    if eval(sys.argv[1]): print(w["what"], "|", w["waker"], "|", w["waker_where"])' "$2"
+}
+
+# Each wait's time in main;g;f; on a busy machine some end before they are looked at. Never more than was waited.
+known_wait() {
+    local took
+    rm -rf s
+    user "$WPROF" record -q --tier "$1" -o s -- "$D/wait_one" "$2" 40 15 >took || return 1
+    took=$(awk '{ print $1 / 1e9 }' took)
+    holds "$(waits s 'main;g;f') > 0.7 * $took && $(waits s '^wait_one;.*main;g;f') < 1.02 * $took"
+}
+
+@test "waits of every kind have their time, their place and their name in tiers B and C" {
+    local tier
+    for tier in B C; do
+        works "$tier"
+        for kind in sleep poll pipe futex; do
+            echo "$tier $kind"
+            in_three known_wait "$tier" $kind
+            case $kind in
+            sleep) whats s 'w["reason"] == "sleep" and w["where"] == "f"' | grep -q . ;;
+            poll) whats s 'w["reason"] == "poll" and w["where"] == "f"' | grep -Eq '^pipe:\[[0-9]+\]' ;;
+            pipe) whats s 'w["reason"] == "pipe"' | grep -Eq '^pipe:\[[0-9]+\] <- wait_one\[[0-9]+\] \| wait_one \(inferred\) ' ;;
+            futex) whats s 'w["reason"] == "futex"' | grep -Eq '^futex 0x[0-9a-f]+' ;;
+            esac
+        done
+        user "$WPROF" record -q --tier "$tier" -o "child$tier" -- "$D/wait_one" child 60 5 >took
+        whats "child$tier" 'w["reason"] == "child"' | grep -Eq '^wait4 wait_one\[[0-9]+\] \| wait_one \(inferred\) '
+    done
+}
+
+# The time that main waited for items, of which the worker's function has its part.
+loader() {
+    rm -rf s
+    user "$WPROF" record -q --tier "$1" -o s -- "$PYTHON" "$D/wait_loader.py" 15 40 || return 1
+    "$WPROF" export --metric waker s >waker
+    awk '
+        { n = $NF }
+        /next_item/ { all += n }
+        /main \(wait_loader.py\);next_item \(wait_loader.py\);.*\[woken by\];[^;]*;\[inferred\];.*worker \(wait_loader.py\);slow_transform/ { slow += n }
+        END { print slow / 1e9, "of", all / 1e9; exit !(slow > 0.7 * all && slow > 0.2) }' waker
+}
+
+@test "a loader with a slow worker: the main process's wait names the worker's Python function in tiers B and C" {
+    local tier
+    need_python multiprocessing
+    cp "$ROOT/tests/workloads/wait_loader.py" "$D/"
+    for tier in B C; do
+        works "$tier"
+        in_three loader "$tier"
+        whats s 'w["where"] == "Connection._recv"' | grep -Eq ' <- .*\| python3.* \(inferred\) \| slow_transform'
+    done
+}
+
 @test "an ordinary user gets tier B by itself, and with perf_event_open refused tier C" {
     works B
     run -0 user "$WPROF" record -o b -- "$D/split" 0.5
