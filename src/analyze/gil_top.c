@@ -8,18 +8,18 @@
 #include <stdlib.h>
 
 static const struct table_column columns[] = {
-    {"thread", "thread", TABLE_TEXT},     {"tid", "tid", TABLE_ID},
-    {"waited_ns", "waited", TABLE_NS},    {"waited_share", "of all", TABLE_SHARE},
-    {"times", "times", TABLE_COUNT},      {"held_share", "held", TABLE_SHARE},
-    {"holder", "mostly for", TABLE_TEXT}, {"holder_tid", "tid", TABLE_ID},
-    {"holder_share", "", TABLE_SHARE},
+    {"thread", "thread", TABLE_TEXT},         {"tid", "tid", TABLE_ID},
+    {"waited_ns", "waited", TABLE_NS},        {"waited_share", "of all", TABLE_SHARE},
+    {"times", "times", TABLE_COUNT},          {"held_share", "held", TABLE_SHARE},
+    {"others_ns", "others waited", TABLE_NS}, {"holder", "mostly for", TABLE_TEXT},
+    {"holder_tid", "tid", TABLE_ID},          {"holder_share", "", TABLE_SHARE},
 };
 
-enum { THREAD, TID, WAITED, WAITED_SHARE, TIMES, HELD_SHARE, HOLDER, HOLDER_TID, HOLDER_SHARE };
+enum { THREAD, TID, WAITED, WAITED_SHARE, TIMES, HELD_SHARE, OTHERS, HOLDER, HOLDER_TID, HOLDER_SHARE };
 
 struct row {
     uint32_t task, holder; /* 0: not known */
-    uint64_t waited, times, held, for_holder;
+    uint64_t waited, times, held, others, for_holder;
 };
 
 struct sums {
@@ -48,8 +48,10 @@ static void add_wait(struct sums *x, const struct event *ev)
 
     r->waited += ev->dur;
     r->times += ev->value;
-    if (w && w->waker_task)
-        *map_put(&x->pairs, (uint64_t)ev->task << 32 | w->waker_task) += ev->dur;
+    if (!w || !w->waker_task)
+        return;
+    *map_put(&x->pairs, (uint64_t)ev->task << 32 | w->waker_task) += ev->dur;
+    row_of(x, w->waker_task)->others += ev->dur;
 }
 
 static void collect(struct sums *x)
@@ -113,6 +115,7 @@ static void fill(union table_cell *c, const struct sums *x, const struct row *r)
     c[WAITED_SHARE].share = share(r->waited, all);
     c[TIMES].count = r->times;
     c[HELD_SHARE].share = share(r->held, all);
+    c[OTHERS].count = r->others;
     fill_task(&x->s->store, r->holder, &c[HOLDER], &c[HOLDER_TID]);
     c[HOLDER_SHARE].share = share(r->for_holder, (double)r->waited);
 }

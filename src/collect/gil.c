@@ -6,7 +6,12 @@
 
 #include <stdlib.h>
 
-enum { HOLDERS = 4 /* of one wait that are told apart */ };
+enum {
+    HOLDERS = 4,        /* of one wait that are told apart */
+    HOLDERS_MAX = 1024, /* threads whose places are remembered, before old ones are looked for */
+};
+
+#define OLD_NS 60000000000ull
 
 /* A switch interval may be longer than this, but what runs for so long between two waits has got the GIL. */
 #define OVER_NS 1000000000ull
@@ -42,7 +47,7 @@ struct gil_holder {
 
 void gils_init(struct gils *g, struct store *s)
 {
-    *g = (struct gils){.store = s};
+    *g = (struct gils){.store = s, .holders_max = HOLDERS_MAX};
 }
 
 static void release_all(struct map *m)
@@ -338,6 +343,31 @@ void gils_ended(struct gils *g, const struct wire_task *who)
     free(t);
 }
 
+static int is_old(const struct gil_holder *h, uint64_t now)
+{
+    uint64_t last = h->off.end > h->gave.ts ? h->off.end : h->gave.ts;
+
+    last = h->seen[0].ts > last ? h->seen[0].ts : last;
+    return now > last && now - last > OLD_NS;
+}
+
+/* Of very many threads, those that had the GIL long ago are forgotten. */
+static void forget_holders(struct gils *g, uint64_t now)
+{
+    struct map kept = {0};
+    struct map_slot *s;
+
+    for (size_t i = 0; (s = map_next(&g->holders, &i));) {
+        if (is_old((const struct gil_holder *)(uintptr_t)s->val, now))
+            free((void *)(uintptr_t)s->val);
+        else
+            *map_put(&kept, s->key) = s->val;
+    }
+    map_release(&g->holders);
+    g->holders = kept;
+    g->holders_max = kept.n * 2 > HOLDERS_MAX ? kept.n * 2 : HOLDERS_MAX;
+}
+
 void gils_turn(struct gils *g, uint64_t now)
 {
     struct map_slot *s;
@@ -348,4 +378,6 @@ void gils_turn(struct gils *g, uint64_t now)
         if (t->active && (now == UINT64_MAX || (now > t->end && now - t->end > OVER_NS)))
             finish(g, t);
     }
+    if (now != UINT64_MAX && g->holders.n > g->holders_max)
+        forget_holders(g, now);
 }

@@ -32,8 +32,9 @@ struct gil_part {
 
 struct gils {
     struct store *store;
-    struct map threads;  /* tid -> struct gil_thread *: a wait under way */
-    struct map tasks;    /* hash of {process, thread id} -> task id */
+    struct map threads; /* tid -> struct gil_thread *: a wait under way */
+    struct map tasks;   /* hash of {process, thread id} -> task id */
+    size_t holders_max;
     struct map holders;  /* task id -> struct gil_holder * */
     struct map names;    /* task id of a holder -> string; 0: nobody known */
     uint32_t frame;      /* [waiting for the GIL]; 0: not needed so far */

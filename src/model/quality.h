@@ -20,6 +20,7 @@ struct meta;
  * - cpu.nostack: samples whose stack was lost
  * - cpu.bpf_ns, cpu.bpf_runs: time in BPF programs and runs of them; absent: not measured
  * - cpu.tick_ns: the bare timer tick, where measured
+ * - cpu.gil_read, cpu.gil_held: samples that tell whether their thread held the GIL; that say it did
  * - target.cpu_ns: the target's CPU time
  * - own.cpu_ns: the recorder's own, from the gate's opening to the command's end
  * - own.tables_ns: building unwind tables, not in own.cpu_ns
@@ -33,7 +34,8 @@ struct meta;
  *   offcpu.lost        summed though long enough, since the ring was full
  *   offcpu.lost_ns     time that is in no sum         offcpu.unfollowed  threads not seen at all
  *   offcpu.not_walked  switches and wakings not walked (most are short), offcpu.walks and walk_ns: those that
- * were offcpu.bpf_ns      its part of cpu.bpf_ns         offcpu.bpf_runs    the same
+ * were offcpu.gil_waits   for the GIL                    offcpu.gil_ns      their time
+ *   offcpu.bpf_ns      its part of cpu.bpf_ns         offcpu.bpf_runs    the same
  */
 struct quality {
     uint64_t expected, taken, lost;

@@ -95,6 +95,28 @@ all_known() {
 @test "CPython 3.13: who waits for the GIL, how long, who held it and where" { all_known 3.13; }
 @test "CPython 3.14: who waits for the GIL, how long, who held it and where" { all_known 3.14; }
 
+# Interpreters that have a GIL of their own.
+below() {
+    local blocked delay tid gil
+    record gil_sub.py 1 || return 1
+    while read -r blocked delay tid; do
+        gil=$(ns gil "$tid" 'spin_below')
+        holds "$gil >= 0.95 * $blocked - 5e6 && $gil <= 1.05 * ($blocked + $delay)" || return 1
+        holds "$(ns gil "$tid" 'spin_below.*\[held by\].*spin_below') >= 0.8 * $gil" || return 1
+    done <out
+    [ "$(wc -l <out)" = 2 ]
+}
+
+@test "CPython 3.12: the GIL of a subinterpreter" {
+    find_python 3.12
+    in_three below
+}
+
+@test "CPython 3.13: the GIL of a subinterpreter" {
+    find_python 3.13
+    in_three below
+}
+
 # rows TABLE EXPR FIELD...: of the rows of a table of `show --json` for which EXPR holds, with r as the row: one line each.
 rows() {
     "$WPROF" show --waits --top 0 --json s | python3 -c 'import json, sys
