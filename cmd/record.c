@@ -24,7 +24,7 @@ enum { MAX_FREQUENCY = 100000 };
 
 struct record_opts {
     const char *output, *event, *collect, *without, *cgroup, *container, *tier, *start_on, *stop_on, *capture;
-    uint64_t frequency, duration, delay, max_size, min_block;
+    uint64_t frequency, duration, delay, max_size, min_block, ring;
     int jit_names, jvm;
     int kill, force, keep_going, inlines, whole_machine, quiet, verbose, sudo;
     const char *front; /* the collecting half's: elevate.h */
@@ -48,6 +48,8 @@ static const struct opt options[] = {
                "end the recording when wprof gets SIGNAL; the command runs on"),
     OPT_STRING(0, "capture", struct record_opts, capture, "KIND:N-M",
                "record from the mark that begins step (request ...) N to the end of M"),
+    OPT_DURATION(0, "ring", struct record_opts, ring, "TIME", NULL, NULL,
+                 "keep only the last TIME until the end, a signal or a crash, however long it runs"),
     OPT_FLAG(0, "kill", struct record_opts, kill,
              "end the command when its recording is over: SIGTERM, after 10 s SIGKILL"),
     OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "1GiB", "record.max-size",
@@ -267,6 +269,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .event = o->event,
         .frequency = o->frequency,
         .kill = o->kill,
+        .ring = o->ring,
         .max_size = o->max_size,
         .min_block = o->min_block,
         .collect = o->collect,

@@ -335,7 +335,8 @@ void trace_counters(struct trace *t, int final)
     if (!final && t->own->counted && now - t->own->counted < TURN_MS * 1000000ull / 2)
         return; /* for another collector, just now */
     t->own->counted = now;
-    if (final || now - t->own->ran_at >= RUNTIME_TURN_NS) { /* it looks at every thread of the machine */
+    if (final || t->ctx->ring ||
+        now - t->own->ran_at >= RUNTIME_TURN_NS) { /* it looks at every thread of the machine */
         t->own->ran =
             runtime_now(&t->runtime, t->bpf, &t->who, track_processes(t->track), t->ctx->whole_machine);
         t->own->ran_at = now;

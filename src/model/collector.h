@@ -37,9 +37,11 @@ struct record_ctx {
     unsigned tier;         /* the one in use: TIER_A, TIER_B or TIER_C; 0: not chosen, collectors see */
     uint64_t start_mono;   /* set when the gate opens */
     uint64_t (*now)(void); /* CLOCK_MONOTONIC ns */
-    uint64_t min_block;    /* ns: shorter waits are summed, not listed */
-    struct rings *rings;   /* the same of tier B (collect/rings.h), */
-    struct looks *looks;   /* and of tier C (collect/looks.h) */
+    uint64_t ring; /* ns: only the end is kept, of that length; figures and sums are wanted each turn. 0: all
+                      is kept */
+    uint64_t min_block;  /* ns: shorter waits are summed, not listed */
+    struct rings *rings; /* the same of tier B (collect/rings.h), */
+    struct looks *looks; /* and of tier C (collect/looks.h) */
     struct trace
         *trace; /* what tier A's collectors share (collect/trace.h); NULL as long as none has asked */
 };

@@ -103,6 +103,15 @@ int session_add_artifact(struct session_writer *w, struct meta *m, const char *k
  */
 int session_reload(struct session_writer *w, struct err *e);
 
+/*
+ * A new log takes the old one's place: all that is in the store, the events too, which stay there. For those
+ * who drop events that are too old. -1 with `e`: the old log is as it was.
+ */
+int session_renew(struct session_writer *w, struct err *e);
+/* The events in the store are all that the sealed session is to have, and the log is made anew of them and of
+ * what they need. Like session_reload(), it is followed by sealing only. */
+void session_only(struct session_writer *w);
+
 /* Last flush, the log rewritten smaller where it came in many pieces, end block, sum of events.wlog,
  * meta.json with state "sealed". */
 int session_seal(struct session_writer *w, struct meta *m, struct err *e);

@@ -36,6 +36,7 @@ struct session_writer {
     VEC(char *) files; /* that are ours, by name */
     int reloaded, full;
     int ended; /* the end block is written */
+    int only;  /* the log holds events that are to be left out */
     int sums;  /* the store's events are the caller's sums: not to be written */
     struct store *store;
     struct store_log log;
@@ -335,24 +336,22 @@ int session_reload(struct session_writer *w, struct err *e)
     return 0;
 }
 
-/* The store, its rows in the order that compresses best, into a new log that then takes the old one's place.
- * A failure leaves the old one as it was. */
-static int rewrite(struct session_writer *w, struct err *e)
+enum rewrite { REWRITE_GOES_ON, REWRITE_ENDS };
+
+/* The store into a new log that then takes the old one's place. A failure leaves the old one as it was. */
+static int rewrite(struct session_writer *w, struct store *s, enum rewrite how, struct err *e)
 {
     static const char tmp[] = SESSION_LOG ".tmp";
-    struct store small = {0};
+    int ends = how == REWRITE_ENDS, fd, rc = -1;
     struct store_log log = {0};
-    int fd, rc = -1;
 
     unlinkat(w->dirfd, tmp, 0);
     fd = log_open(w, tmp, e);
     if (fd < 0)
         return -1;
-    store_compact(&small, w->store);
-    if (!log_begin(&log, w, fd, COMPACT_LEVEL, 1, e) && !store_log_flush(&log, &small, 1, e) &&
-        !store_log_end(&log, &small, e))
+    if (!log_begin(&log, w, fd, ends ? COMPACT_LEVEL : FLUSH_LEVEL, ends, e) &&
+        !store_log_flush(&log, s, 1, e) && (!ends || !store_log_end(&log, s, e)))
         rc = renameat(w->dirfd, tmp, w->dirfd, SESSION_LOG) ? err_sys(e, errno, "rename") : 0;
-    store_release(&small);
     if (rc) {
         store_log_release(&log);
         unlinkat(w->dirfd, tmp, 0);
@@ -364,6 +363,38 @@ static int rewrite(struct session_writer *w, struct err *e)
     w->log = log;
     w->fd = fd;
     return 0;
+}
+
+/* Its rows in the order that compresses best. */
+static int rewrite_smaller(struct session_writer *w, struct err *e)
+{
+    struct store small = {0};
+    int rc;
+
+    if (w->only)
+        store_compact_used(&small, w->store);
+    else
+        store_compact(&small, w->store);
+    rc = rewrite(w, &small, REWRITE_ENDS, e);
+    store_release(&small);
+    return rc;
+}
+
+int session_renew(struct session_writer *w, struct err *e)
+{
+    uint64_t reserve = w->log.log.reserve;
+
+    for (uint32_t id = 1; id <= w->store->tasks.list.n; id++)
+        tasks_touch(&w->store->tasks, id);
+    if (rewrite(w, w->store, REWRITE_GOES_ON, e))
+        return -1;
+    wlog_reserve(&w->log.log, reserve);
+    return 0;
+}
+
+void session_only(struct session_writer *w)
+{
+    w->only = w->reloaded = 1;
 }
 
 /* Only the tables; the events are on disk already. */
@@ -379,16 +410,23 @@ static int flush_tables(struct session_writer *w, struct err *e)
     return rc;
 }
 
+static int is_to_be_rewritten(const struct session_writer *w)
+{
+    return w->only ||
+           (w->flushes > 1 && w->log.log.bytes <= COMPACT_MAX && !w->sums && w->log.events <= RELOAD_MAX);
+}
+
 static int finish_log(struct session_writer *w, struct err *e)
 {
     struct err why = {0};
     int rc;
 
-    if (w->flushes > 1 && w->log.log.bytes <= COMPACT_MAX && !w->sums && w->log.events <= RELOAD_MAX &&
-        !session_reload(w, &why) && !rewrite(w, &why)) {
+    if (is_to_be_rewritten(w) && !session_reload(w, &why) && !rewrite_smaller(w, &why)) {
         w->ended = 1;
         return 0;
     }
+    if (w->only) /* the old log is of another store: it opens as it was last written */
+        return why.msg[0] ? err_set(e, "%s", why.msg) : -1;
     rc = w->reloaded ? flush_tables(w, e) : store_log_flush(&w->log, w->store, 1, e);
     /* A full disk may still have room for the few bytes that say: this is all. */
     if (store_log_end(&w->log, w->store, rc ? &why : e))

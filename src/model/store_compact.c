@@ -7,7 +7,8 @@
 
 /* Old id to new, one array a table; 0 stays 0. */
 struct ids {
-    uint32_t *frame, *stack, *string;
+    uint32_t *frame, *stack, *string, *task, *wait;
+    uint8_t *used_frame, *used_stack, *used_task, *used_wait; /* by id; NULL: all are kept */
     const struct store *from;
     struct store *to;
 };
@@ -25,6 +26,76 @@ static uint32_t string(struct ids *x, uint32_t id)
     }
     return x->string[id];
 }
+
+/* ---- what is needed ---- */
+
+static void use_task(struct ids *x, uint32_t id)
+{
+    while (id && !x->used_task[id]) {
+        const struct task *t = &x->from->tasks.list.a[id - 1];
+
+        x->used_task[id] = 1;
+        if (t->leader != id)
+            use_task(x, t->leader);
+        id = t->parent;
+    }
+}
+
+static void use_stack(struct ids *x, uint32_t id)
+{
+    for (; id && !x->used_stack[id]; id = x->from->stacks.nodes.a[id - 1].parent) {
+        x->used_stack[id] = 1;
+        x->used_frame[x->from->stacks.nodes.a[id - 1].frame] = 1;
+    }
+}
+
+static void use_wait(struct ids *x, uint32_t id)
+{
+    const struct wait *w = waits_get(&x->from->waits, id);
+
+    if (!w || x->used_wait[id])
+        return;
+    x->used_wait[id] = 1;
+    use_task(x, w->waker_task);
+    use_stack(x, w->waker_stack);
+}
+
+static int has_wait(const struct event *e)
+{
+    return e->kind == EVENT_OFFCPU || e->kind == EVENT_GIL;
+}
+
+static void use_all(struct ids *x)
+{
+    const struct store *s = x->from;
+
+    x->used_frame = mem_calloc(s->frames.list.n + 1, 1);
+    x->used_stack = mem_calloc(s->stacks.nodes.n + 1, 1);
+    x->used_task = mem_calloc(s->tasks.list.n + 1, 1);
+    x->used_wait = mem_calloc(s->waits.list.n + 1, 1);
+    for (size_t i = 0; i < s->events.n; i++) {
+        use_task(x, s->events.a[i].task);
+        use_stack(x, s->events.a[i].stack);
+        if (has_wait(&s->events.a[i]))
+            use_wait(x, s->events.a[i].attr);
+    }
+    for (uint32_t id = 1; id <= s->tasks.list.n; id++)
+        if (s->tasks.list.a[id - 1].cpu_ns)
+            use_task(x, id);
+    for (size_t i = 0; i < s->frames.modules.n; i++)
+        use_task(x, s->frames.modules.a[i].task);
+}
+
+/* New ids, in the old order. */
+static void number(uint32_t *to, const uint8_t *used, size_t n)
+{
+    uint32_t next = 0;
+
+    for (size_t id = 1; id <= n; id++)
+        to[id] = !used || used[id] ? ++next : 0;
+}
+
+/* ---- tables ---- */
 
 static int frame_order(const void *pa, const void *pb, void *ctx)
 {
@@ -52,6 +123,7 @@ static void compact_modules(struct ids *x)
         struct module m = x->from->frames.modules.a[i];
 
         m.path = string(x, m.path);
+        m.task = x->task[m.task];
         m.fd = -1;
         *vec_push(&x->to->frames.modules) = m;
     }
@@ -74,12 +146,15 @@ static void compact_names(struct ids *x, const struct frame *old, struct frame *
 static void compact_frames(struct ids *x)
 {
     const struct frames *f = &x->from->frames;
-    uint32_t *order = mem_alloc(f->list.n * sizeof(*order));
+    uint32_t *order = mem_alloc((f->list.n + 1) * sizeof(*order));
+    size_t n = 0;
 
-    for (size_t i = 0; i < f->list.n; i++)
-        order[i] = (uint32_t)i + 1;
-    qsort_r(order, f->list.n, sizeof(*order), frame_order, (void *)f);
-    for (size_t i = 0; i < f->list.n; i++) {
+    for (uint32_t id = 1; id <= f->list.n; id++)
+        if (!x->used_frame || x->used_frame[id])
+            order[n++] = id;
+    if (n)
+        qsort_r(order, n, sizeof(*order), frame_order, (void *)f);
+    for (size_t i = 0; i < n; i++) {
         const struct frame *old = &f->list.a[order[i] - 1];
         struct frame new = *old;
 
@@ -109,17 +184,19 @@ static int child_order(const void *pa, const void *pb)
 static void compact_stacks(struct ids *x)
 {
     const struct stacks *s = &x->from->stacks;
-    size_t n = s->nodes.n;
-    struct child *c = mem_alloc(n * sizeof(*c));
-    uint32_t *first = mem_calloc(n + 2, sizeof(*first));
+    size_t all = s->nodes.n, n = 0;
+    struct child *c = mem_alloc((all + 1) * sizeof(*c));
+    uint32_t *first = mem_calloc(all + 2, sizeof(*first));
     VEC(uint32_t) todo = {0};
 
-    for (size_t i = 0; i < n; i++)
-        c[i] = (struct child){s->nodes.a[i].parent, x->frame[s->nodes.a[i].frame], (uint32_t)i + 1};
-    qsort(c, n, sizeof(*c), child_order);
+    for (size_t i = 0; i < all; i++)
+        if (!x->used_stack || x->used_stack[i + 1])
+            c[n++] = (struct child){s->nodes.a[i].parent, x->frame[s->nodes.a[i].frame], (uint32_t)i + 1};
+    if (n)
+        qsort(c, n, sizeof(*c), child_order);
     for (size_t i = 0; i < n; i++)
         first[c[i].parent + 1]++;
-    for (size_t i = 0; i <= n; i++)
+    for (size_t i = 0; i <= all; i++)
         first[i + 1] += first[i]; /* the children of stack p are c[first[p]] .. c[first[p + 1]] */
     for (uint32_t i = first[1]; i > first[0]; i--)
         *vec_push(&todo) = i - 1;
@@ -144,9 +221,13 @@ static void compact_rest(struct ids *x)
     for (size_t i = 0; i < from->tasks.list.n; i++) {
         struct task t = from->tasks.list.a[i];
 
+        if (!x->task[i + 1])
+            continue;
         t.comm = string(x, t.comm);
+        t.leader = x->task[t.leader];
+        t.parent = x->task[t.parent];
         *vec_push(&to->tasks.list) = t;
-        *vec_push(&to->tasks.changed) = (uint32_t)i + 1;
+        *vec_push(&to->tasks.changed) = (uint32_t)to->tasks.list.n;
     }
     for (size_t i = 0; i < from->counters.n; i++)
         *vec_push(&to->counters) =
@@ -154,6 +235,9 @@ static void compact_rest(struct ids *x)
     for (size_t i = 0; i < from->waits.list.n; i++) {
         struct wait w = from->waits.list.a[i];
 
+        if (!x->wait[i + 1])
+            continue;
+        w.waker_task = x->task[w.waker_task];
         w.what = string(x, w.what);
         w.waker_stack = x->stack[w.waker_stack];
         *vec_push(&to->waits.list) = w;
@@ -162,21 +246,30 @@ static void compact_rest(struct ids *x)
     for (size_t i = 0; i < from->events.n; i++) {
         struct event ev = from->events.a[i];
 
+        ev.task = x->task[ev.task];
         ev.stack = x->stack[ev.stack];
+        if (has_wait(&ev) && ev.attr <= from->waits.list.n)
+            ev.attr = x->wait[ev.attr];
         ev.metric = string(x, ev.metric);
         *vec_push(&to->events) = ev;
     }
     store_events_sort(to->events.a, to->events.n, 0);
 }
 
-void store_compact(struct store *to, const struct store *from)
+static void compact(struct store *to, const struct store *from, int only_used)
 {
     struct ids x = {.frame = mem_calloc(from->frames.list.n + 1, sizeof(uint32_t)),
                     .stack = mem_calloc(from->stacks.nodes.n + 1, sizeof(uint32_t)),
                     .string = mem_calloc(strtab_count(&from->strings) + 1, sizeof(uint32_t)),
+                    .task = mem_calloc(from->tasks.list.n + 1, sizeof(uint32_t)),
+                    .wait = mem_calloc(from->waits.list.n + 1, sizeof(uint32_t)),
                     .from = from,
                     .to = to};
 
+    if (only_used)
+        use_all(&x);
+    number(x.task, x.used_task, from->tasks.list.n);
+    number(x.wait, x.used_wait, from->waits.list.n);
     compact_modules(&x);
     compact_frames(&x);
     compact_stacks(&x);
@@ -184,4 +277,33 @@ void store_compact(struct store *to, const struct store *from)
     free(x.frame);
     free(x.stack);
     free(x.string);
+    free(x.task);
+    free(x.wait);
+    free(x.used_frame);
+    free(x.used_stack);
+    free(x.used_task);
+    free(x.used_wait);
+}
+
+void store_compact(struct store *to, const struct store *from)
+{
+    compact(to, from, 0);
+}
+
+void store_compact_used(struct store *to, const struct store *from)
+{
+    compact(to, from, 1);
+}
+
+void store_keep_used(struct store *s)
+{
+    struct store small = {0};
+
+    store_compact_used(&small, s);
+    for (size_t i = 0; i < small.frames.modules.n; i++) {
+        small.frames.modules.a[i].fd = s->frames.modules.a[i].fd;
+        s->frames.modules.a[i].fd = -1;
+    }
+    store_release(s);
+    *s = small;
 }

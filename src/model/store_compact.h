@@ -12,4 +12,10 @@
  */
 void store_compact(struct store *to, const struct store *from);
 
+/* The same with only what the events need: stacks, frames, waits, names, and tasks with their leaders and
+ * parents, or that used CPU time. Tasks and waits get new ids. Modules stay. */
+void store_compact_used(struct store *to, const struct store *from);
+/* The same in place; modules keep their fds. */
+void store_keep_used(struct store *s);
+
 #endif

@@ -40,6 +40,18 @@ void cost_begin(struct cost *c, const struct store *s, const pid_t *pids, size_t
     c->running = 1;
 }
 
+static void set_own(const struct cost *c, struct store *s, uint64_t own)
+{
+    store_set_counter(s, "own.cpu_ns",
+                      less(own, less(store_counter(s, "own.tables_ns", 0), c->tables_start)));
+}
+
+void cost_now(const struct cost *c, struct store *s)
+{
+    if (c->running)
+        set_own(c, s, less(own_cpu(), c->own_start));
+}
+
 void cost_end(struct cost *c)
 {
     c->own = less(own_cpu(), c->own_start);
@@ -47,14 +59,13 @@ void cost_end(struct cost *c)
 
 void cost_report(struct cost *c, struct store *s, const pid_t *pids, size_t n, const struct rusage *ended)
 {
-    uint64_t tables = less(store_counter(s, "own.tables_ns", 0), c->tables_start);
     uint64_t target = store_counter(s, "target.cpu_ns", 0), seen;
     struct rusage own;
 
     if (!c->running)
         return;
     c->running = 0;
-    store_set_counter(s, "own.cpu_ns", less(c->own, tables));
+    set_own(c, s, c->own);
     seen = ended ? timeval_ns(ended->ru_utime) + timeval_ns(ended->ru_stime) : sum_of(pids, n);
     seen = less(seen, c->target_start);
     if (seen > target) { /* a process's last slice, all there is of a short one, is in its accounts only when

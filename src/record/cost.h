@@ -17,6 +17,9 @@ struct cost {
 /* n processes, as they are now; none: the collectors know the target's time, or nobody. */
 void cost_begin(struct cost *c, const struct store *s, const pid_t *pids, size_t n);
 
+/* Sets own.cpu_ns in the store, as of now. */
+void cost_now(const struct cost *c, struct store *s);
+
 /* Recording ends here: our own time is taken. */
 void cost_end(struct cost *c);
 

@@ -24,9 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND      1000000000ull
-#define FLUSH_EVERY SECOND
-#define POLL_EVERY  (SECOND / 10) /* collectors without a descriptor, targets without a pidfd */
+#define SECOND     1000000000ull
+#define POLL_EVERY (SECOND / 10) /* collectors without a descriptor, targets without a pidfd */
 
 /* epoll data above every collector's index */
 enum { WATCH_SIGNALS = 1 << 20, WATCH_TARGET, WATCH_MARKS, WATCH_FRONT };
@@ -239,6 +238,7 @@ static int prepare(struct recorder *r, struct err *e)
     r->ctx.min_block = r->o->min_block;
     r->ctx.whole_machine = r->o->whole_machine;
     r->ctx.launched = r->o->argv || r->o->front;
+    r->ctx.ring = r->o->ring;
     r->ctx.now = now;
     occupy_standard_fds();
     if (collectors_choose(&r->collectors, r->o->collectors, r->o->ncollectors, r->o->collect, r->o->without,
@@ -279,7 +279,7 @@ static int open_session(struct recorder *r, struct err *e)
                                  .keep_room = 1};
     struct err why = {0};
 
-    if (sink_open(&r->sink, &how, &r->store, &r->meta, e))
+    if (sink_open(&r->sink, &how, r->o->ring, &r->store, &r->meta, e))
         return -1;
     if (marks_open(r->marks, session_dirfd(r->sink.w), owner(r), owner_group(r), &why) ||
         watch(r, marks_fd(r->marks), WATCH_MARKS, &why)) {
@@ -350,10 +350,11 @@ static int begin(struct recorder *r, struct err *e)
         r->polled = 1; /* also when a descriptor could not be watched */
     collectors_counters(&r->collectors);
     r->begin = r->ctx.start_mono = now();
-    r->next = r->begin + FLUSH_EVERY;
+    r->next = r->begin + ring_turn(&r->sink.ring);
     about_start(&r->meta, r->begin);
     if (r->o->jvm)
         jvm_write_early_maps(r->ctx.targets.a, r->ctx.targets.n);
+    sink_begin(&r->sink, r->begin);
     window_began(&r->window, r->begin);
     r->ntargets = r->ctx.targets.n;
     cost_begin(&r->cost, &r->store, r->ctx.targets.a, r->ntargets);
@@ -374,10 +375,12 @@ static void act(struct recorder *r, enum window_act what)
 static void flush(struct recorder *r)
 {
     struct err e = {0};
+    uint64_t t = now(); /* the figures are as of here */
 
     collectors_counters(&r->collectors);
     marks_counters(r->marks);
-    switch (sink_flush(&r->sink, &e)) {
+    cost_now(&r->cost, &r->store);
+    switch (sink_flush(&r->sink, &r->meta, t, &e)) {
     case SINK_OK:
         return;
     case SINK_FULL:
@@ -465,7 +468,7 @@ static void look_at_group(struct recorder *r, uint64_t t)
 
     if (!r->group.on || t < r->group_next)
         return;
-    r->group_next = t + FLUSH_EVERY;
+    r->group_next = t + SECOND;
     if (!cgroup_watch_look(&r->group, &in))
         over(r, "control group empty");
     for (size_t i = 0; i < in.list.n; i++)
@@ -473,7 +476,7 @@ static void look_at_group(struct recorder *r, uint64_t t)
     vec_release(&in.list);
 }
 
-/* Every second, while it records. */
+/* Every second or so, while it records. */
 static void turn(struct recorder *r, uint64_t t)
 {
     if (!collectors_running(&r->collectors))
@@ -483,8 +486,8 @@ static void turn(struct recorder *r, uint64_t t)
     collectors_poll_all(&r->collectors);
     marks_poll(r->marks);
     flush(r);
-    live_draw(&r->live, t - r->begin, r->sink.tally.samples, r->sink.w ? session_bytes(r->sink.w) : 0);
-    r->next = t + FLUSH_EVERY;
+    live_draw(&r->live, t - r->begin, r->sink.samples, r->sink.w ? session_bytes(r->sink.w) : 0);
+    r->next = t + ring_turn(&r->sink.ring);
 }
 
 /* From the gate's opening until the window is over: the collectors are ready, and count while it is open. */
@@ -559,7 +562,7 @@ static int derive(void *arg, struct session_writer *w, struct meta *m, struct st
 static int seal(struct recorder *r, uint64_t since)
 {
     struct sealing sealing = {r, since};
-    struct recorder_report report = {.meta = &r->meta, .store = &r->store, .samples = r->sink.tally.samples};
+    struct recorder_report report = {.meta = &r->meta, .store = &r->store, .samples = r->sink.samples};
     struct err e = {0};
     int rc;
 

@@ -29,6 +29,7 @@ struct recorder_opts {
     uint64_t frequency;            /* Hz */
     uint64_t min_block;            /* ns: shorter waits are summed, not listed */
     struct window_opts window;     /* when to record */
+    uint64_t ring;                 /* ns: only the last so much is kept; 0: everything */
     int kill;                      /* end the command when its recording is over before it is */
     uint64_t max_size;             /* bytes, 0: no bound */
     const char *collect, *without; /* comma-separated names, or NULL */

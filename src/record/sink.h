@@ -4,24 +4,31 @@
 #define WPROF_RECORD_SINK_H
 
 #include "model/session.h"
+#include "record/ring.h"
 #include "record/tally.h"
 
 struct sink {
     struct session_writer *w;
     struct store *store;
-    struct tally tally;
-    int broken;     /* a write failed: nothing more goes to the log until sealing tries again */
-    size_t counted; /* events in the store that are in the tally already */
+    struct tally tally; /* without a ring */
+    struct ring ring;
+    uint64_t samples; /* flushed so far */
+    int broken;       /* a write failed: nothing more goes to the log until sealing tries again */
+    size_t counted;   /* events in the store that are in the tally already */
 };
 
 enum sink_state { SINK_OK, SINK_FULL /* --max-size */, SINK_NO_SPACE, SINK_FAILED };
 
-int sink_open(struct sink *s, const struct session_create *how, struct store *store, const struct meta *m,
-              struct err *e);
+/* ring: its length, ns; 0: everything is kept. */
+int sink_open(struct sink *s, const struct session_create *how, uint64_t ring, struct store *store,
+              const struct meta *m, struct err *e);
+
+/* Recording begins: the counters in the store are what they begin with. */
+void sink_begin(struct sink *s, uint64_t now);
 
 /* Counts and writes the store's events. SINK_NO_SPACE and SINK_FAILED with `e`; the events are lost then, and
  * counted as record.unwritten. */
-enum sink_state sink_flush(struct sink *s, struct err *e);
+enum sink_state sink_flush(struct sink *s, struct meta *m, uint64_t now, struct err *e);
 
 /*
  * Ends the session. `derive` gets it with the events, or their sums where there are too many, in the store,

@@ -96,6 +96,14 @@ static void add_heaviest(struct buf *out, const struct profile *p)
     }
 }
 
+/* Its note says it: the same words everywhere. */
+static void add_ring(struct buf *out, const struct recorder_report *r)
+{
+    for (size_t i = 0; i < r->meta->notes.n; i++)
+        if (strstr(r->meta->notes.a[i], "(--ring)"))
+            buf_addf(out, "  ring      %s\n", r->meta->notes.a[i]);
+}
+
 void summary_text(struct buf *out, const struct recorder_report *r, const struct profile *p,
                   const struct quality *q)
 {
@@ -104,6 +112,7 @@ void summary_text(struct buf *out, const struct recorder_report *r, const struct
     buf_addf(out, "%s  (%s, %s, %s)\n", r->path,
              units_duration(time, sizeof(time), r->meta->end_mono - r->meta->start_mono),
              units_size(size, sizeof(size), r->bytes), r->meta->end_reason ? r->meta->end_reason : "ended");
+    add_ring(out, r);
     add_measured(out, q);
     if (p && p->metrics.n)
         add_heaviest(out, p);

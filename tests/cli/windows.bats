@@ -221,3 +221,61 @@ steps_2_and_3() { # TIER
 @test "without --kill, and when ^C ended it, the command ends by itself" {
     fails 3 "$WPROF" record --duration 200ms -o s -- sh -c 'sleep 1; exit 3'
 }
+
+# ---- the ring ----
+
+last_two_seconds() { # TIER
+    fails 0 "$WPROF" record --tier "$1" -F 199 --ring 2s -o s -- "$PHASES" alpha:2 sleep:1 gamma:0.6 sleep:0.5 delta:0.4
+    holds "$(meta s duration_s) >= 2 && $(meta s duration_s) < 4" || return 1
+    [[ $(meta s notes) == *"(--ring): "*" older events are outside the ring"* ]] || return 1
+    [[ $output == *"(--ring)"* ]] || return 1
+    # the figures are the window's own
+    holds "$(quality s taken) > 0.9 * $(quality s expected) - 3 && $(quality s taken) < 1.1 * $(quality s expected) + 3" || return 1
+    [ "$(quality s taken)" = "$(samples s)" ] || return 1
+    [ "$1" = C ] && return
+    holds "$(samples s delta) > 20" && [ "$(samples s alpha)" = 0 ]
+}
+
+@test "--ring: the last two seconds and their figures, in each tier" {
+    tiers last_two_seconds
+}
+
+@test "--ring: a run that is shorter than the ring is there as a whole" {
+    need_native
+    "$WPROF" -q record -F 199 --ring 60s -o s -- "$PHASES" alpha:0.3 beta:0.3
+    holds "$(samples s alpha) > 20 && $(samples s beta) > 20"
+    [[ $(meta s notes) == *" 0 older events are outside"* ]]
+}
+
+@test "--ring: a crash keeps what came before it" {
+    need_native
+    fails 139 "$WPROF" record -F 199 --ring 1s -o s -- "$PHASES" alpha:2 sleep:0.5 gamma:0.4 die:11
+    [ "$(meta s state)" = sealed ]
+    [ "$(meta s exit_code)" = 139 ]
+    holds "$(samples s gamma) > 20"
+    fails 134 "$WPROF" record -F 199 --ring 1s -o t -- "$PHASES" alpha:2 sleep:0.5 gamma:0.4 die:6
+    holds "$(samples t gamma) > 20"
+}
+
+@test "--ring with --stop-on: the window ends there" {
+    need_native
+    "$WPROF" -q record -F 199 --ring 1s --stop-on USR1 -o s -- "$PHASES" alpha:1.5 sleep:1.2 beta:0.4 signal:10 gamma:1
+    [ "$(meta s end_reason)" = "stop signal" ]
+    holds "$(samples s beta) > 20"
+    [ "$(samples s alpha)" = 0 ]
+    [ "$(samples s gamma)" = 0 ]
+}
+
+@test "--ring: kill -9 of wprof leaves at most two windows that open" {
+    need_native
+    "$WPROF" -q record -F 199 --ring 1s -o s -- "$PHASES" alpha:1 sleep:2.5 say:now beta:600 >out &
+    local pid=$!
+    STARTED=$pid
+    until_true 60 grep -q now out
+    STARTED="$pid $(cat "/proc/$pid/task/$pid/children")"
+    sleep 4
+    kill -9 $pid
+    "$WPROF" export --format folded s >all
+    grep -q beta all
+    ! grep -q alpha all
+}
