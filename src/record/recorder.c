@@ -264,7 +264,9 @@ static int prepare(struct recorder *r, struct err *e)
 
 static int watch(struct recorder *r, int fd, uint64_t what, struct err *e)
 {
-    struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
+    /* A process that has ended stays readable: once is enough, others may live on. */
+    uint32_t edge = what == WATCH_TARGET ? EPOLLET : 0;
+    struct epoll_event ev = {.events = EPOLLIN | edge, .data.u64 = what};
 
     return epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) ? err_sys(e, errno, "epoll") : 0;
 }
