@@ -26,6 +26,7 @@ struct meta;
  * - own.tables_ns: building unwind tables, not in own.cpu_ns
  * - own.seal_ns: from the command's end to the sealed session
  * - own.rss_max: the recorder's largest resident memory, bytes
+ * - marks.taken, .malformed, .cut, .unmatched, .unsent, .dropped: see record/marks.h
  * Of the offcpu collector, on top of them:
  *   offcpu.switches    of the targets' threads, away from a CPU
  *   offcpu.spans       listed                         offcpu.short       summed: too short
