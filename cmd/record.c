@@ -200,13 +200,29 @@ static int check(const struct record_opts *o, int argc)
         return command_usage(&cmd_record, "--keep-going needs a command");
     if (o->kill && !argc && !o->front)
         return command_usage(&cmd_record, "--kill needs a command: what wprof hasn't started it doesn't end");
-    if (o->sudo && geteuid() && (o->start_on || o->stop_on || o->kill))
-        return command_usage(
-            &cmd_record, "--sudo does not go with --start-on, --stop-on and --kill: use sudo wprof record");
+    if (o->sudo && geteuid() && o->kill)
+        return command_usage(&cmd_record, "--sudo does not go with --kill: use sudo wprof record");
     if (o->event && pfm_encode(o->event, &ev, &e)) {
         log_error("-e %s", e.msg);
         return SPAWN_FAILED;
     }
+    return 0;
+}
+
+static int parse_signal(int *signo, const char *option, const char *text, struct err *e)
+{
+    *signo = text ? signal_parse(text, e) : 0;
+    return *signo < 0 ? err_wrap(e, "%s", option) : 0;
+}
+
+static int parse_window(struct window_opts *w, const struct record_opts *o, struct err *e)
+{
+    *w = (struct window_opts){.delay = o->delay, .duration = o->duration};
+    if (parse_signal(&w->start_on, "--start-on", o->start_on, e) ||
+        parse_signal(&w->stop_on, "--stop-on", o->stop_on, e))
+        return -1;
+    if (o->capture && window_capture_parse(&w->capture, o->capture, e))
+        return err_wrap(e, "--capture");
     return 0;
 }
 
@@ -215,10 +231,15 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
 {
     struct record_opts o = *given;
     struct opt_args args = {0};
+    struct window_opts window;
     struct elevate_opts how = {
         .argv = argv, .jit_names = o.jit_names, .jvm = o.jvm, .keep_going = o.keep_going};
     int code = SPAWN_FAILED;
 
+    if (parse_window(&window, &o, e))
+        return code;
+    how.signals[0] = window.start_on;
+    how.signals[1] = window.stop_on;
     o.sudo = 0;
     o.quiet |= log_get_level() < LOG_INFO;
     o.verbose |= log_get_level() > LOG_INFO;
@@ -238,23 +259,6 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
         free(args.list.a[i]);
     vec_release(&args.list);
     return code;
-}
-
-static int parse_signal(int *signo, const char *option, const char *text, struct err *e)
-{
-    *signo = text ? signal_parse(text, e) : 0;
-    return *signo < 0 ? err_wrap(e, "%s", option) : 0;
-}
-
-static int parse_window(struct window_opts *w, const struct record_opts *o, struct err *e)
-{
-    *w = (struct window_opts){.delay = o->delay, .duration = o->duration};
-    if (parse_signal(&w->start_on, "--start-on", o->start_on, e) ||
-        parse_signal(&w->stop_on, "--stop-on", o->stop_on, e))
-        return -1;
-    if (o->capture && window_capture_parse(&w->capture, o->capture, e))
-        return err_wrap(e, "--capture");
-    return 0;
 }
 
 static int run(const void *values, const struct config *cfg, int argc, char **argv)

@@ -14,7 +14,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { LOOKS = 3 /* at a thread that moves on meanwhile */ };
+/* At a thread that moves on meanwhile, at once; and once more with all others, so many times with a pause:
+ * what wakes up every few ms, as for the GIL, waits for a CPU on a busy machine. */
+enum { LOOKS = 3, LATE_LOOKS = 20, LATE_PAUSE_US = 2000 };
 
 /* ---- processes ---- */
 
@@ -71,9 +73,11 @@ static void set_stack(struct dump_thread *out, const struct outside_spot *spot)
     out->flags |= spot->flags & EVENT_ROOT ? DUMP_WHOLE : 0;
 }
 
+/* Of a wait in pieces, as for the GIL, only what it is for stays. */
 static int same_call(const struct proctask_call *a, const struct proctask_call *b)
 {
-    return a->nr == b->nr && a->sp == b->sp && a->pc == b->pc && !memcmp(a->args, b->args, sizeof(a->args));
+    return a->nr == b->nr && a->sp == b->sp && a->pc == b->pc && a->args[0] == b->args[0] &&
+           a->args[1] == b->args[1];
 }
 
 static uint64_t slices_of(struct outside_thread *t)
@@ -97,7 +101,7 @@ static int look_blocked(struct dump_job *j, struct outside_thread *t, struct dum
     uint32_t id;
 
     t->named_ns = 0;
-    j->slices.a[j->slices.n - 1] = slices_of(t);
+    j->slices.a[out - j->d->threads.a] = slices_of(t);
     if (outside_look(o, t, ts, &spot) || proctask_call(t->call_fd, &call) != 1)
         return -1;
     p = outside_walked(o, t, ts, &id);
@@ -186,7 +190,8 @@ static void add_thread(struct dump_job *j, struct dump_process *p, uint32_t tid)
             out->state = 'R';
         look_python(j, t, out);
     }
-    dump_kernel_part(j, out);
+    if (!rc)
+        dump_kernel_part(j, out);
     if ((st.state == 'T' || st.state == 't') && (id_t)dump_tracer((pid_t)p->pid, (pid_t)tid))
         dump_add_edge(j, out, (uint32_t)dump_tracer((pid_t)p->pid, (pid_t)tid), 0, DUMP_TRACER);
 }
@@ -223,6 +228,29 @@ static void note_moved(struct dump_job *j)
         if (t && !only_gil(j->d, out) && slices_of(t) != j->slices.a[i])
             out->flags |= DUMP_MOVED;
     }
+}
+
+/* Those that ran at first and weren't met running since. 1: some are left. */
+static int look_again(struct dump_job *j)
+{
+    int left = 0;
+
+    for (size_t i = 0; i < j->d->threads.n; i++) {
+        struct dump_thread *out = &j->d->threads.a[i];
+        struct outside_thread *t = outside_find(&j->o, out->tid);
+        struct dump_stat st;
+
+        if (out->state != 'R' || out->flags & DUMP_SAMPLED || !t)
+            continue;
+        if (look_blocked(j, t, out) || dump_stat_read((pid_t)out->pid, (pid_t)out->tid, &st)) {
+            left = 1;
+            continue;
+        }
+        out->state = st.state == 'R' ? 'S' : st.state;
+        out->flags &= (uint8_t)~DUMP_NO_NATIVE;
+        dump_kernel_part(j, out);
+    }
+    return left;
 }
 
 static void note_python(struct dump_job *j, struct dump_process *p)
@@ -295,10 +323,12 @@ static int take(struct dump_job *j, const struct dump_how_to *how, struct err *e
     bpf = (!how->tier || how->tier == 'A') && !know_registers(j);
     for (uint32_t i = 0; i < d->processes.n; i++)
         add_threads(j, i);
-    dump_pylocks_settle(j);
-    note_moved(j);
     if (how->tier != 'C')
         dump_running(j);
+    for (int i = 0; i < LATE_LOOKS && look_again(j); i++)
+        usleep(LATE_PAUSE_US);
+    dump_pylocks_settle(j);
+    note_moved(j);
     if (bpf && d->tier == 'B')
         d->tier = 'A';
     for (size_t i = 0; i < d->processes.n; i++)

@@ -164,6 +164,15 @@ static void note_children(struct elevate *v)
         v->zombie = 1;
 }
 
+/* A signal for the recording. Before the half counts there is nothing that it could begin or end. */
+static void pass_on(struct elevate *v, int signo)
+{
+    int32_t number = signo;
+
+    if (v->fd >= 0 && v->running)
+        link_send(v->fd, LINK_SIGNAL, &number, sizeof(number), NULL);
+}
+
 static void handle_signals(struct elevate *v)
 {
     enum signal_kind kind;
@@ -175,6 +184,8 @@ static void handle_signals(struct elevate *v)
 
         if (kind == SIGNAL_CHILD)
             note_children(v);
+        else if (signo == v->o->signals[0] || signo == v->o->signals[1])
+            pass_on(v, signo);
         else if (kind == SIGNAL_FORWARD && running)
             kill(v->spawn.pid, signo);
         else if (kind == SIGNAL_INTERRUPT || !running)
@@ -466,7 +477,8 @@ int elevate_run(const struct elevate_opts *o, struct err *e)
     v.spawn.gate = v.spawn.report = -1;
     jit_env_fill(&v.env, env, o->jit_names, o->jvm);
     spawn_free_env(env);
-    if (!signals_take(&v.signals, e) && !get_ready(&v, e) && !open_gate(&v, e)) {
+    if (!signals_take_also(&v.signals, o->signals, ARRAY_SIZE(o->signals), e) && !get_ready(&v, e) &&
+        !open_gate(&v, e)) {
         attend(&v);
         code = exit_code_of(v.status);
     } else if (v.spawn.failure) {

@@ -20,6 +20,7 @@ struct elevate_opts {
     char *const *argv;       /* the command */
     const char *const *half; /* arguments of this program, after which the socket's name comes */
     size_t nhalf;
+    int signals[2];     /* that are the recording's own (window.h); 0: none */
     int jit_names, jvm; /* jit_env.h */
     int keep_going;     /* run the command even if nothing can be recorded */
 };

@@ -119,7 +119,7 @@ int half_ready(struct half *h)
     if (!link_send(h->fd, LINK_READY, NULL, 0, NULL))
         do
             type = link_receive(h->fd, &b, NULL);
-        while (type == LINK_INTERRUPT);
+        while (type == LINK_INTERRUPT || type == LINK_SIGNAL);
     buf_release(&b);
     return type == LINK_RUNS ? 0 : -1;
 }
@@ -127,11 +127,18 @@ int half_ready(struct half *h)
 enum half_news half_next(struct half *h, struct link_status *status)
 {
     enum half_news news = HALF_NOTHING;
+    int32_t signo = 0;
     struct buf b = {0};
 
     switch (link_receive(h->fd, &b, NULL)) {
     case LINK_INTERRUPT:
         news = HALF_INTERRUPT;
+        break;
+    case LINK_SIGNAL:
+        if (b.len == sizeof(signo))
+            memcpy(&signo, b.data, sizeof(signo));
+        h->signo = signo;
+        news = HALF_SIGNAL;
         break;
     case LINK_ENDED:
         news = HALF_ENDING;

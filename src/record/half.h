@@ -10,10 +10,11 @@
 #include <sys/types.h>
 
 struct half {
-    int fd;           /* -1: there is no front end */
-    pid_t front;      /* the front end's process */
-    pid_t command;    /* waiting at its gate */
-    char **argv;      /* of the command */
+    int fd;        /* -1: there is no front end */
+    pid_t front;   /* the front end's process */
+    pid_t command; /* waiting at its gate */
+    char **argv;   /* of the command */
+    int signo;
     int output_shown; /* the command's stdout is a terminal: no live line in between */
 };
 
@@ -32,6 +33,7 @@ int half_ready(struct half *h);
 enum half_news {
     HALF_NOTHING,
     HALF_INTERRUPT,
+    HALF_SIGNAL, /* h->signo, for the recording */
     HALF_ENDING, /* the command has ended and is there to be looked at; then half_seen() */
     HALF_ENDED,  /* and was waited for: *status */
     HALF_GONE,   /* the front end is gone */

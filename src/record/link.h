@@ -11,6 +11,7 @@
  *                                        <-  READY all collectors count
  *     RUNS, or FAILED                    ->
  *     INTERRUPT                          ->      ^C: the recording is to end
+ *     SIGNAL number                      ->      one of --start-on, --stop-on
  *     ENDED it is there to be waited for ->
  *                                        <-  SEEN the collectors had their last look
  *     STATUS struct link_status          ->
@@ -36,6 +37,7 @@ enum link_type {
     LINK_RUNS = 'g',
     LINK_FAILED = 'f',
     LINK_INTERRUPT = 'i',
+    LINK_SIGNAL = 'n',
     LINK_ENDED = 'e',
     LINK_SEEN = 's',
     LINK_STATUS = 'x',

@@ -421,6 +421,9 @@ static int handle_front(struct recorder *r)
         r->command.usage = s.usage;
         r->command.ended = 1;
         return 0;
+    case HALF_SIGNAL:
+        act(r, window_signal(&r->window, r->half.signo, now()));
+        return 0;
     case HALF_NOTHING:
         return 0;
     default:

@@ -22,6 +22,7 @@ teardown() {
 hang() {
     "$@" >"$D/said" 3>&- &
     TARGET=$!
+    disown
     for _ in $(seq 200); do
         ! grep -q ready "$D/said" || return 0
         sleep 0.05
@@ -179,6 +180,7 @@ time.sleep(0.3); print("ready", flush=True); time.sleep(60)'
 @test "threads that come and go do no harm" {
     "$WORKLOADS/fork_churn" >/dev/null 3>&- &
     TARGET=$!
+    disown
     for _ in 1 2 3; do
         run "$WPROF" dump -p "$TARGET"
         [ "$status" = 0 ] || [ "$status" = 3 ]

@@ -185,3 +185,16 @@ END
     fails 0 user sh -c 'sleep 30 & '"$D/wprof"' record -q --sudo --duration 300ms -o s -p $!; code=$?; kill $!; exit $code'
     [ "$(stat -c %u:%g s s/* | sort -u)" = 31337:31337 ]
 }
+
+@test "the signals of --start-on and --stop-on are for the recording" {
+    may 'ALL=(ALL) NOPASSWD: ALL'
+    # shellcheck disable=SC2016
+    fails 6 user sh -c "$D/wprof"' record -q --sudo --start-on USR1 --stop-on USR2 -o s -- \
+        sh -c "touch up; i=0; while [ ! -e down ]; do sleep 0.05; done; exit 6" &
+        until [ -e up ]; do sleep 0.05; done; sleep 1; kill -USR1 $!; sleep 1; kill -USR2 $!
+        until grep -q sealed s/meta.json; do sleep 0.05; done; touch down; wait $!'
+    holds "$(meta s duration_s) > 0.5 && $(meta s duration_s) < 10"
+    [[ "$(meta s end_reason)" == "stop signal" ]]
+    fails 125 user "$D/wprof" record --sudo --kill -o k -- true
+    grep -q 'does not go with --kill' "$D/said"
+}
