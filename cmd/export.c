@@ -7,6 +7,7 @@
 #include "analyze/only.h"
 #include "analyze/open.h"
 #include "analyze/timeline.h"
+#include "analyze/topology.h"
 #include "base/log.h"
 #include "exchange/export/export.h"
 
@@ -20,7 +21,7 @@ struct export_opts {
 };
 
 static const struct opt options[] = {
-    OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded", "folded|chrome|perfetto",
+    OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded", "folded|chrome|perfetto|witty",
                "what to write"),
     OPT_STRING('m', "metric", struct export_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_STRING(0, "only", struct export_opts, only, "WHAT",
@@ -90,6 +91,25 @@ static int export_timeline(const struct exporter *x, const struct export_opts *o
     return rc;
 }
 
+static int export_topology(const struct exporter *x, const struct export_opts *o, struct session *s,
+                           const struct cut *only, struct buf *out, struct err *e)
+{
+    struct graph g;
+    struct export_input in = {.session = s, .topology = &g};
+    int rc;
+
+    if (o->metric || o->gil || o->idle || only)
+        return err_set(
+            e, "%s writes the topology as a whole: --metric, --only, --gil and --idle are for profiles",
+            x->name);
+    graph_init(&g);
+    rc = topology_read(s, &g, e);
+    if (!rc)
+        rc = x->run(&in, out, e);
+    graph_release(&g);
+    return rc;
+}
+
 static int export(const struct export_opts *o, const char *path, struct err *e)
 {
     const struct exporter *x = exporter_find(o->format, e);
@@ -102,8 +122,9 @@ static int export(const struct export_opts *o, const char *path, struct err *e)
         return -1;
     rc = only_apply(&only, &s, o->only, e);
     if (!rc)
-        rc =
-            (x->wants_timeline ? export_timeline : export_profile)(x, o, &s, o->only ? &only : NULL, &out, e);
+        rc = (x->wants_topology   ? export_topology
+              : x->wants_timeline ? export_timeline
+                                  : export_profile)(x, o, &s, o->only ? &only : NULL, &out, e);
     if (!rc)
         rc = write_product(o, &out, e);
     cut_release(&only);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "exchange/import/import.h"
+#include "model/graph_json.h"
 #include "platform/identity.h"
 #include "platform/machine.h"
 
@@ -21,7 +22,8 @@ struct import_opts {
 };
 
 static const struct opt options[] = {
-    OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", "folded", "folded", "what FILE is"),
+    OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", "auto", "auto|folded|witty|topology",
+               "what FILE is; auto: by what it begins with"),
     OPT_STRING('o', "output", struct import_opts, output, "DIR", "the session's directory"),
     OPT_FLAG(0, "force", struct import_opts, force, "replace DIR where it is a wprof session"),
 };
@@ -77,12 +79,11 @@ static void describe(struct meta *m, const char *path)
 }
 
 /* What was left out is said here and stays in the session. */
-static void add_notes(struct meta *m, const struct import_opts *o, const char *path,
-                      const struct import_stats *st)
+static void add_notes(struct meta *m, const char *from, const char *path, const struct import_stats *st)
 {
     *vec_push(&m->notes) =
         mem_printf("imported from %s (%s): %llu stack%s, %llu sample%s", strcmp(path, "-") ? path : "stdin",
-                   o->from, (unsigned long long)st->stacks, st->stacks == 1 ? "" : "s",
+                   from, (unsigned long long)st->stacks, st->stacks == 1 ? "" : "s",
                    (unsigned long long)st->samples, st->samples == 1 ? "" : "s");
     if (st->bad)
         *vec_push(&m->notes) =
@@ -97,7 +98,22 @@ static void add_notes(struct meta *m, const struct import_opts *o, const char *p
                  i == 1 && st->bad ? st->bad_text.data : "");
 }
 
-static int save(const struct import_opts *o, struct store *s, struct meta *m, char **where, struct err *e)
+/* topology.json beside the events. */
+static int add_topology(struct session_writer *w, struct meta *m, const struct graph *g, struct err *e)
+{
+    struct buf text = {0};
+    int rc;
+
+    graph_json_write(g, 2, &text);
+    buf_addch(&text, '\n');
+    rc = session_add_artifact(w, m, "topology", "topology.json", text.data, text.len, e);
+    buf_release(&text);
+    return rc;
+}
+
+/* g: NULL where it is no topology. */
+static int save(const struct import_opts *o, struct store *s, const struct graph *g, struct meta *m,
+                char **where, struct err *e)
 {
     char *dir = o->output ? mem_strdup(o->output) : session_default_dir(m->workload, m->session_id);
     struct session_create how = {.dir = dir, .force = o->force, .uid = (uid_t)-1, .gid = (gid_t)-1};
@@ -116,7 +132,9 @@ static int save(const struct import_opts *o, struct store *s, struct meta *m, ch
     w = session_create(&how, s, m, e);
     if (!w)
         return -1;
-    rc = session_seal(w, m, e);
+    rc = g ? add_topology(w, m, g, e) : 0;
+    if (!rc)
+        rc = session_seal(w, m, e);
     if (rc)
         session_discard(w);
     else
@@ -124,34 +142,73 @@ static int save(const struct import_opts *o, struct store *s, struct meta *m, ch
     return rc;
 }
 
+/* What a file is by its beginning; a pipe is folded text, for it can't be looked into and read again. */
+static const char *guess(int fd)
+{
+    char head[4096];
+    ssize_t n = pread(fd, head, sizeof(head) - 1, 0);
+
+    if (n <= 0)
+        return "folded";
+    head[n] = '\0';
+    if (head[strspn(head, " \t\r\n")] != '{')
+        return "folded";
+    return strstr(head, "\"wprof-topology\"") ? "topology" : "witty";
+}
+
+static void say_what(const struct importer *x, const struct import_stats *st, const struct graph *g)
+{
+    char size[32], count[32];
+
+    units_size(size, sizeof(size), st->bytes);
+    if (x->graph)
+        log_info("%zu nodes and %zu edges from %s of text", g->nodes.n, g->edges.n, size);
+    else
+        log_info("%s stack%s from %s of text", units_count(count, sizeof(count), st->stacks),
+                 st->stacks == 1 ? "" : "s", size);
+}
+
+static void note_topology(struct meta *m, const struct importer *x, const char *path, const struct graph *g)
+{
+    *vec_push(&m->kinds) = mem_strdup("topology");
+    *vec_push(&m->notes) = mem_printf("imported from %s (%s): %zu nodes, %zu edges",
+                                      strcmp(path, "-") ? path : "stdin", x->name, g->nodes.n, g->edges.n);
+}
+
 static int import(const struct import_opts *o, const char *path, struct err *e)
 {
-    const struct importer *x = importer_find(o->from, e);
-    int fd = x ? open_input(path, e) : -1, rc;
+    int fd = open_input(path, e), rc;
+    const struct importer *x =
+        fd < 0 ? NULL : importer_find(strcmp(o->from, "auto") ? o->from : guess(fd), e);
     struct import_stats st = {0};
     struct store s = {0};
     struct meta m = {0};
-    char *where = NULL, size[32], count[32];
+    struct graph g;
+    char *where = NULL;
 
-    if (fd < 0)
+    if (!x)
         return -1;
     describe(&m, path);
-    rc = x->run(fd, &s, &m, &st, e);
+    graph_init(&g);
+    rc = x->graph ? x->graph(fd, &g, &st, e) : x->run(fd, &s, &m, &st, e);
     if (fd != STDIN_FILENO)
         close(fd);
     if (rc) {
         err_wrap(e, "%s", path);
     } else {
-        add_notes(&m, o, path, &st);
-        rc = save(o, &s, &m, &where, e);
+        if (x->graph)
+            note_topology(&m, x, path, &g);
+        else
+            add_notes(&m, x->name, path, &st);
+        rc = save(o, &s, x->graph ? &g : NULL, &m, &where, e);
     }
     if (!rc) {
-        log_info("%s stack%s from %s of text", units_count(count, sizeof(count), st.stacks),
-                 st.stacks == 1 ? "" : "s", units_size(size, sizeof(size), st.bytes));
+        say_what(x, &st, &g);
         printf("%s\n", where);
     }
     free(where);
     buf_release(&st.bad_text);
+    graph_release(&g);
     store_release(&s);
     meta_release(&m);
     return rc;
@@ -173,12 +230,13 @@ static int import_run(const void *values, const struct config *cfg, int argc, ch
 
 const struct command cmd_import = {
     .name = "import",
-    .summary = "make a session of stacks that another tool wrote",
+    .summary = "make a session of stacks, or a topology, that another tool wrote",
     .operands = "FILE",
     .opts = options,
     .nopts = ARRAY_SIZE(options),
     .values_size = sizeof(struct import_opts),
-    .examples = "wprof import --from folded out.folded\n"
+    .examples = "wprof import out.folded\n"
+                "wprof import graph.json\n"
                 "perf script | stackcollapse-perf.pl | wprof import --from folded -o perf-session -",
     .run = import_run,
 };

@@ -23,8 +23,8 @@ static void write_attr(struct json_writer *w, const struct graph_attr *a)
     case GRAPH_INT:
         json_i64(w, a->name, a->i);
         break;
-    case GRAPH_F64:
-        json_f64(w, a->name, a->f);
+    case GRAPH_F64: /* 1.0 stays one */
+        json_copy(w, a->name, &(struct json_value){.type = JSON_NUMBER, .number = a->f});
         break;
     case GRAPH_BOOL:
         json_bool(w, a->name, (int)a->i);

@@ -141,3 +141,55 @@ for i in range(40000): print(";".join("f%d" % random.randrange(10**9) for k in r
     printf 'a 18446744073709551615\n' | "$WPROF" import -o h -
     [ "$("$WPROF" export h)" = 'a 18446744073709551615' ]
 }
+
+@test "witty-profiler's graph.json comes back as it was" {
+    need_python json
+    data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/witty/graph.json
+    [ -e "$data" ] || skip "needs the shared data (witty/graph.json)"
+    run -0 "$WPROF" import -o "$BATS_TEST_TMPDIR/s" "$data"
+    [[ $output == *"129 nodes and 259 edges"* ]]
+    "$WPROF" export --format witty "$BATS_TEST_TMPDIR/s" >"$BATS_TEST_TMPDIR/back.json" 2>"$BATS_TEST_TMPDIR/said"
+    diff <(cat "$data" && echo) "$BATS_TEST_TMPDIR/back.json"
+    [ ! -s "$BATS_TEST_TMPDIR/said" ]
+}
+
+@test "witty's graph: unknown kinds, other namespaces, edges without direction; what is no graph" {
+    need_python json
+    small=$ROOT/tests/fuzz/corpus/witty/small.json
+    "$WPROF" import -o "$BATS_TEST_TMPDIR/s" "$small"
+    "$WPROF" export --format witty "$BATS_TEST_TMPDIR/s" >"$BATS_TEST_TMPDIR/back.json"
+    "$PYTHON" - "$small" "$BATS_TEST_TMPDIR/back.json" <<'END'
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+assert all(n in b["nodes"] for n in a["nodes"]), b["nodes"]
+assert len(b["nodes"]) == 5 # the one that only an edge has
+assert sorted(e["edge_type"] for e in b["edges"]) == ["SendToSocketEdge", "UndirectedEdge"]
+of_type = {e["edge_type"]: e for e in b["edges"]}
+assert [n["pid"] for n in of_type["UndirectedEdge"]["nodes"]] == [7, 9]
+assert of_type["SendToSocketEdge"]["data_flow"] == a["edges"][0]["data_flow"]
+END
+    echo '{"nodes": 1}' >"$BATS_TEST_TMPDIR/no.json"
+    run -3 "$WPROF" import -o "$BATS_TEST_TMPDIR/t" "$BATS_TEST_TMPDIR/no.json"
+    [[ $output == *'lists "nodes" and "edges"'* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/t" ]
+    echo '{"nodes": [{"entity_type": "ProcessEntity"}], "edges": []}' >"$BATS_TEST_TMPDIR/no.json"
+    run -3 "$WPROF" import -o "$BATS_TEST_TMPDIR/t" "$BATS_TEST_TMPDIR/no.json"
+    [[ $output == *"ProcessEntity without pid"* ]]
+}
+
+@test "a topology that wprof topo wrote" {
+    "$WPROF" topo --format json -o "$BATS_TEST_TMPDIR/t.json" 2>/dev/null
+    "$WPROF" import -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/t.json"
+    diff "$BATS_TEST_TMPDIR/t.json" "$BATS_TEST_TMPDIR/s/topology.json"
+    "$WPROF" export --format witty "$BATS_TEST_TMPDIR/s" 2>/dev/null | grep -q '"ProcessEntity"'
+    "$WPROF" show "$BATS_TEST_TMPDIR/s" | grep -q topology
+}
+
+@test "export witty: a session without a topology; options of profiles" {
+    printf 'a;b 1\n' >"$BATS_TEST_TMPDIR/f"
+    "$WPROF" import -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/f"
+    run -3 "$WPROF" export --format witty "$BATS_TEST_TMPDIR/s"
+    [[ $output == *"has no topology"* ]]
+    run -3 "$WPROF" export --format witty --metric oncpu "$BATS_TEST_TMPDIR/s"
+    [[ $output == *"topology as a whole"* ]]
+}

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "model/graph.h"
 #include "model/profile.h"
 #include "model/session.h"
 #include "model/timeline.h"
@@ -12,13 +13,14 @@
 struct export_input {
     const struct session *session;
     const struct profile *profile;   /* folded as the command was told to; metric 0 is the one asked for */
-    const struct timeline *timeline; /* whole; of the two, an exporter gets the one that it wants */
+    const struct timeline *timeline; /* whole; of the three, an exporter gets the one that it wants */
+    const struct graph *topology;
 };
 
 struct exporter {
     const char *name;    /* "folded" */
     const char *summary; /* one line, no full stop */
-    int wants_timeline;
+    int wants_timeline, wants_topology;
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*run)(const struct export_input *in, struct buf *out, struct err *e);
 };

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "model/graph.h"
 #include "model/session.h"
 #include "model/store.h"
 
@@ -23,6 +24,8 @@ struct importer {
     /* Reads fd to its end into the store, sets what it learns in meta. 0, or -1 with `e`: nothing usable in
      * it. */
     int (*run)(int fd, struct store *s, struct meta *m, struct import_stats *st, struct err *e);
+    /* Of a topology, instead: into an initialised graph. */
+    int (*graph)(int fd, struct graph *g, struct import_stats *st, struct err *e);
 };
 
 #define IMPORTER(name) extern const struct importer import_##name;
@@ -31,6 +34,9 @@ struct importer {
 
 extern const struct importer *const importers[];
 extern const size_t nimporters;
+
+/* witty.c: the text of a graph.json, into an initialised graph. */
+int import_witty_graph(struct graph *g, const char *text, size_t n, struct err *e);
 
 /* NULL with `e` naming the formats there are. */
 const struct importer *importer_find(const char *name, struct err *e);
