@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// java Known KIND SECONDS: Java whose profile is known.
+// java Known KIND SECONDS: Java whose profile is known, for SECONDS of each thread's CPU time.
 //     split    work calls hotA and hotB, they call leafA and leafB: 70 % and 30 % of the time
 //     deep     descend calls itself, 100 deep, then leafA
 //     zip      a native function: deflate
 //     threads  split, in threads worker-0 to worker-2
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.zip.Deflater;
 
 public class Known {
+    private static final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     private static volatile int sink;
     private static final byte[] text = new byte[1 << 20];
 
@@ -46,8 +49,9 @@ public class Known {
         return n;
     }
 
-    static void work(String kind, long end) {
-        while (System.nanoTime() < end) {
+    static void work(String kind, long ns) {
+        long end = threads.getCurrentThreadCpuTime() + ns;
+        while (threads.getCurrentThreadCpuTime() < end) {
             if (kind.equals("split"))
                 sink += hotA() + hotB();
             else if (kind.equals("deep"))
@@ -58,17 +62,17 @@ public class Known {
     }
 
     public static void main(String[] args) throws InterruptedException {
-        long end = System.nanoTime() + (long) (Double.parseDouble(args[1]) * 1e9);
+        long ns = (long) (Double.parseDouble(args[1]) * 1e9);
         if (!args[0].equals("threads")) {
-            work(args[0], end);
+            work(args[0], ns);
             return;
         }
-        Thread[] threads = new Thread[3];
-        for (int i = 0; i < threads.length; i++) {
-            threads[i] = new Thread(() -> work("split", end), "worker-" + i);
-            threads[i].start();
+        Thread[] workers = new Thread[3];
+        for (int i = 0; i < workers.length; i++) {
+            workers[i] = new Thread(() -> work("split", ns), "worker-" + i);
+            workers[i].start();
         }
-        for (Thread t : threads)
+        for (Thread t : workers)
             t.join();
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// node known.js KIND SECONDS: JavaScript whose profile is known.
+// node known.js KIND SECONDS: JavaScript whose profile is known, for SECONDS of the process's CPU time.
 //     split    main calls hot_a and hot_b, they call leaf_a and leaf_b: 70 % and 30 % of the time
 //     deep     descend calls itself, 100 deep, then leaf_a
 //     zlib     a native function: deflate
@@ -11,7 +11,8 @@ const zlib = require('zlib');
 const { Worker, isMainThread } = require('worker_threads');
 
 const [kind, seconds] = process.argv.slice(2);
-const end = Date.now() + 1000 * Number(seconds);
+const cpu = () => process.cpuUsage().user + process.cpuUsage().system;
+const end = cpu() + 1e6 * Number(seconds);
 const text = Buffer.alloc(1 << 18, 'some text to pack');
 
 function leaf_a(n) {
@@ -59,7 +60,7 @@ const work = { split: () => hot_a() + hot_b(), deep: () => descend(100), zlib: p
 
 function main() {
     let x = 0;
-    while (Date.now() < end)
+    while (cpu() < end)
         x += work[kind]();
     return x;
 }
