@@ -372,7 +372,7 @@ static struct collector *offcpu_open(struct record_ctx *ctx, struct err *e)
         offcpu_free(c);
         return NULL;
     }
-    wait_kernel_init(&c->kernel);
+    wait_kernel_init(&c->kernel, NULL);
     wait_namer_init(&c->namer, ctx->store, c->trace->track);
     handle(c, 1);
     describe(c);

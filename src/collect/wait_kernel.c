@@ -13,25 +13,34 @@ static int is_entry(const char *name)
            !strcmp(name, "asm_spurious_interrupt") || !strcmp(name, "asm_exc_nmi");
 }
 
+/* Compilers add to the names of what they cut: "__schedule.constprop.0". The part ".cold" lies elsewhere and
+ * has no calls of interest. */
+static int is_function(const char *name, const char *base)
+{
+    size_t n = strlen(base);
+
+    return !strncmp(name, base, n) && (!name[n] || (name[n] == '.' && !strstr(name + n, ".cold")));
+}
+
 static void on_function(void *arg, const char *name, uint64_t start, uint64_t end)
 {
     struct wait_kernel *k = arg;
     struct kernel_range r = {start, end};
 
-    if (name[0] == '_' && !strcmp(name, "__schedule"))
+    if (name[0] == '_' && is_function(name, "__schedule"))
         k->schedule = r;
-    else if (name[0] == 't' && !strcmp(name, "try_to_wake_up"))
+    else if (name[0] == 't' && is_function(name, "try_to_wake_up"))
         k->wake = r;
     else if (name[0] == 'a' && is_entry(name))
         *vec_push(&k->entries) = r;
 }
 
-void wait_kernel_init(struct wait_kernel *k)
+void wait_kernel_init(struct wait_kernel *k, const char *proc_root)
 {
     struct err e = {0};
 
     *k = (struct wait_kernel){0};
-    if (kallsyms_read(NULL, on_function, k, &e))
+    if (kallsyms_read(proc_root, on_function, k, &e))
         log_debug("%s", e.msg);
 }
 

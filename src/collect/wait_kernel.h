@@ -20,8 +20,9 @@ struct wait_kernel {
     VEC(struct kernel_range) entries; /* where interrupts enter the kernel */
 };
 
-/* Reads the kernel's symbols. Where they are hidden, nothing is left out and no interrupt is told. */
-void wait_kernel_init(struct wait_kernel *k);
+/* Reads the kernel's symbols, from proc_root (NULL: /proc). Where they are hidden, nothing is left out and no
+ * interrupt is told. */
+void wait_kernel_init(struct wait_kernel *k, const char *proc_root);
 void wait_kernel_release(struct wait_kernel *k);
 
 /* Frames, innermost first: how many lie within `r`'s function, further in. */

@@ -115,18 +115,38 @@ const struct probe_tier *probe_best(const struct probe *p)
     return NULL;
 }
 
+/* -1: it works, nothing was said. */
+static int tell(struct err *e, const char *failed, const struct probe_tier *t)
+{
+    if (works(t))
+        return -1;
+    err_set(e, "%s: %s (%s%swprof doctor says more)", failed, t->why, t->grant ? t->grant : "",
+            t->grant ? "; " : "");
+    return 0;
+}
+
 int probe_explain(struct err *e, int errnum, const char *what)
 {
+    char *failed = mem_printf("%s: %s", what, strerror(errnum));
     struct probe p;
-    const struct probe_tier *a;
 
     probe_run(&p, NULL);
-    a = &p.tiers[0];
-    if (works(a))
-        err_set(e, "%s: %s (-v shows the kernel's reason)", what, strerror(errnum));
-    else
-        err_set(e, "%s: %s: %s (%s%swprof doctor says more)", what, strerror(errnum), a->why,
-                a->grant ? a->grant : "", a->grant ? "; " : "");
+    if (tell(e, failed, &p.tiers[0]))
+        err_set(e, "%s (-v shows the kernel's reason)", failed);
+    probe_release(&p);
+    free(failed);
+    return -1;
+}
+
+int probe_explain_tier(struct err *e, char letter)
+{
+    struct err failed = *e;
+    struct probe p;
+
+    probe_run(&p, NULL);
+    for (size_t i = 0; i < PROBE_TIERS; i++)
+        if (p.tiers[i].letter == letter)
+            tell(e, failed.msg, &p.tiers[i]);
     probe_release(&p);
     return -1;
 }

@@ -75,5 +75,8 @@ int probe_part(enum probe_part part);
  * BPF"): why, and what grants it, in doctor's words. Returns -1.
  */
 int probe_explain(struct err *e, int errnum, const char *what);
+/* Adds to `e`, for a recording with that tier: why it does not work here, if it doesn't, and what grants it.
+ * Always -1. */
+int probe_explain_tier(struct err *e, char letter);
 
 #endif

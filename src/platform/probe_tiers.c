@@ -125,6 +125,7 @@ char *probe_grant_tier_a(const struct probe_view *v)
 static void judge_b(struct probe_tier *t, const struct probe_view *v)
 {
     const struct probe_calls *c = v->calls;
+    int memory = c->answers[PROBE_memory_child] == PROBE_UNTRIED || probe_ok(c, PROBE_memory_child);
 
     if (c->answers[PROBE_perf_child] == PROBE_UNTRIED)
         untried(t);
@@ -132,10 +133,14 @@ static void judge_b(struct probe_tier *t, const struct probe_view *v)
         verdict(t, PROBE_NO, mem_printf("a perf ring can't be mapped: %s", probe_word(v, PROBE_perf_ring)),
                 probe_grant_sysctl(v, "kernel.perf_event_mlock_kb", 2048));
     else if (probe_ok(c, PROBE_perf_child) && probe_ok(c, PROBE_perf_child_kernel))
-        verdict(t, PROBE_OK, mem_strdup("native, Python and kernel stacks of the command"), NULL);
+        verdict(t, memory ? PROBE_OK : PROBE_LIMITED,
+                mem_strdup(memory ? "native, Python and kernel stacks of the command"
+                                  : "native and kernel stacks of the command, without Python's names"),
+                NULL);
     else if (probe_ok(c, PROBE_perf_child))
         verdict(t, PROBE_LIMITED,
-                mem_strdup("native and Python stacks of the command, without kernel frames"),
+                mem_strdup(memory ? "native and Python stacks of the command, without kernel frames"
+                                  : "native stacks of the command, without Python's names and kernel frames"),
                 probe_grant_sysctl(v, "kernel.perf_event_paranoid", 1));
     else if (probe_filtered_perf(v))
         verdict(t, PROBE_NO, mem_strdup("a seccomp filter stops perf_event_open(2)"), probe_grant_seccomp(v));

@@ -5,6 +5,7 @@
 #include "collect/looks.h"
 #include "collect/rings.h"
 #include "collect/trace.h"
+#include "platform/probe.h"
 #include "record/about.h"
 
 #include <stdlib.h>
@@ -96,6 +97,8 @@ int tiers_choose(struct record_ctx *ctx, const char *forced, struct err *e)
             first = why;
     }
     *e = first;
+    if (forced && strcmp(forced, "A")) /* that has said it */
+        probe_explain_tier(e, forced[0]);
     return forced ? err_wrap(e, "tier %s", forced) : -1;
 }
 

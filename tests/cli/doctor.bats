@@ -154,6 +154,26 @@ need_bpf_build() {
         'i["memory"]["state"] == "no"'
 }
 
+@test "ptrace_scope 1: own children, and not what runs already; 3: nobody until the next boot" {
+    asked ptrace-scope-1 't["C"]["state"] == "limited"' 'i["memory"]["state"] == "limited"' \
+        '"-p" in i["memory"]["costs"]' 'i["memory"]["grant"] == "sudo sysctl kernel.yama.ptrace_scope=0"'
+    asked ptrace-scope-3 't["C"]["state"] == "no"' '"ptrace_scope 3" in t["C"]["grant"]' 'i["memory"]["state"] == "no"' \
+        'i["memory"]["grant"].startswith("reboot")' '"without Python" in t["B"]["why"]'
+}
+
+# Each thing that the manual promises an answer to has one on every machine, and what is not fine says what it costs
+# or what grants it, in one line.
+@test "every answer is there on every machine: seen, and what grants it in one command" {
+    local tree
+    for tree in "$ROOT"/tests/fsroot/doctor/*.tree; do
+        tree=$(basename "$tree" .tree)
+        asked "$tree" '{"kernel", "btf", "lockdown", "capabilities", "bpf", "perf_events", "memory", "seccomp", "kernel_names", "pmu", "container", "machine"} <= set(i)' \
+            'all(x["seen"] for x in i.values())' 'all("\n" not in (x["grant"] or "") for x in list(i.values()) + list(t.values()))' \
+            'all(x["why"] for x in t.values())' \
+            'all(x["costs"] or x["grant"] or x["id"] in ("gpu", "kernel") for x in i.values() if x["state"] == "no")'
+    done
+}
+
 @test "a GPU of NVIDIA is seen" {
     asked nvidia '"driver 550.54.15" in i["gpu"]["seen"]' 'i["gpu"]["seen"].startswith("1 of NVIDIA")' \
         'i["gpu"]["state"] in ("no", "ok")'

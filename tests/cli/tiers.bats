@@ -186,6 +186,24 @@ loader() {
     [ ! -e ran ] && [ ! -e c ]
 }
 
+# same_words TIER CALLS: what record says where that tier is forced, and these calls are refused, is what doctor says.
+same_words() {
+    user "$D/refuse" "$2" "$WPROF" doctor --json >doctor 2>/dev/null || true
+    run -125 user "$D/refuse" "$2" "$WPROF" record --tier "$1" -o a -- touch ran
+    python3 - "$1" "$output" <<'END'
+import json, sys
+t = {t["tier"]: t for t in json.load(open("doctor"))["tiers"]}[sys.argv[1]]
+assert t["state"] == "no" and t["why"] in sys.argv[2] and t["grant"] in sys.argv[2], (t, sys.argv[2])
+END
+}
+
+@test "a tier that does not work: record says why, and what grants it, in doctor's words" {
+    same_words A bpf
+    same_words B perf_event_open
+    same_words C process_vm_readv
+    [ ! -e ran ] && [ ! -e a ]
+}
+
 @test "tier A, forced as an ordinary user: why not, and what grants it" {
     [ "$(id -u)" = 0 ] || need_command setpriv
     run -125 user "$WPROF" record --tier A -o a -- touch ran

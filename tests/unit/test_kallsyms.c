@@ -22,7 +22,12 @@ static const char text[] = "0000000000000000 A fixed_percpu_data\n"
                            "this is no line of kallsyms\n"
                            "ffffffff81000300 W weak_one\n"
                            "ffffffff81000400 D some_data\n"
+                           "ffffffff81000500 t do_exit.part.0\n"
+                           "ffffffff81000600 t tick_do_update.constprop.0\n"
+                           "ffffffff81000700 t __schedule.cold\n"
+                           "ffffffff81000710 t do_exit.part.0.cold\n"
                            "ffffffffc0001000 t nf_hook\t[nf_tables]\n"
+                           "ffffffffc0001100 t nf_hook_slow.isra.0\t[nf_tables]\n"
                            "ffffffffc0002000 t bpf_prog_6deef7357e7b4530_on_switch\t[bpf]\n"
                            "ffffffff80fff000 T out_of_order\n"
                            "ffffffffc0002100 t cut_off_wi";
@@ -37,8 +42,13 @@ static const uint64_t addrs[] = {
     0xffffffff810002ff,
     0xffffffff81000310,
     0xffffffff81000410,
+    0xffffffff81000510,
+    0xffffffff81000610,
+    0xffffffff8100070f,
+    0xffffffff81000711,
     0xffffffffb0000000,
     0xffffffffc0001004,
+    0xffffffffc0001104,
     0xffffffffc0002200,
 };
 
@@ -55,14 +65,19 @@ static void test_nearest(void **state)
                                          "finish_task_switch.isra.0",
                                          "weak_one",
                                          NULL, /* data */
+                                         "do_exit.part.0",
+                                         "tick_do_update.constprop.0",
+                                         "__schedule.cold",
+                                         "do_exit.part.0.cold",
                                          NULL, /* far from anything */
                                          "nf_hook",
+                                         "nf_hook_slow.isra.0",
                                          "bpf_prog_6deef7357e7b4530_on_switch"};
     struct kallsyms_hit hits[N];
     char copy[sizeof(text)];
 
     memcpy(copy, text, sizeof(text));
-    assert_int_equal(kallsyms_parse(copy, sizeof(text) - 1, addrs, N, hits), 10);
+    assert_int_equal(kallsyms_parse(copy, sizeof(text) - 1, addrs, N, hits), 15);
     for (int i = 0; i < N; i++) {
         if (!names[i])
             assert_null(hits[i].name);
@@ -70,8 +85,9 @@ static void test_nearest(void **state)
             assert_string_equal(hits[i].name, names[i]);
     }
     assert_null(hits[2].module);
-    assert_string_equal(hits[10].module, "nf_tables");
-    assert_string_equal(hits[11].module, "bpf");
+    assert_string_equal(hits[14].module, "nf_tables");
+    assert_string_equal(hits[15].module, "nf_tables");
+    assert_string_equal(hits[16].module, "bpf");
 }
 
 static void write_fixture(const char *dir, const char *s)

@@ -80,6 +80,42 @@ static void threads_come_and_go(void **state)
 
 /* ---- the kernel's frames ---- */
 
+/* Where the kernel's own frames end, by names as compilers change them. */
+static void kernel_functions_of_a_fixture(void **state)
+{
+    static const char text[] = "ffffffff81000000 T _stext\n"
+                               "ffffffff81001000 t __schedule.constprop.0\n"
+                               "ffffffff81001800 T schedule\n"
+                               "ffffffff81002000 t try_to_wake_up.isra.0\n"
+                               "ffffffff81002100 t finish_task_switch.isra.0\n"
+                               "ffffffff81003000 T asm_sysvec_apic_timer_interrupt\n"
+                               "ffffffff81003020 T after\n"
+                               "ffffffff81004000 t __schedule.constprop.0.cold\n"
+                               "ffffffff81004010 t try_to_wake_up.isra.0.cold\n"
+                               "ffffffff81004020 t __schedule_delayed.part.0\n"
+                               "ffffffff81005000 T _etext\n"
+                               "ffffffffc0001000 t __schedule\t[some_module]\n";
+    char dir[] = "/tmp/wprof-test-offcpu-XXXXXX", path[64];
+    struct wait_kernel k;
+    FILE *f;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/kallsyms", dir);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    wait_kernel_init(&k, dir);
+    assert_int_equal(k.schedule.start, 0xffffffff81001000);
+    assert_int_equal(k.schedule.end, 0xffffffff81001800);
+    assert_int_equal(k.wake.start, 0xffffffff81002000);
+    assert_int_equal(k.wake.end, 0xffffffff81002100);
+    assert_int_equal(k.entries.n, 1);
+    wait_kernel_release(&k);
+    unlink(path);
+    rmdir(dir);
+}
+
 static void inner_frames_and_interrupts(void **state)
 {
     struct wait_kernel k = {.schedule = {0x1000, 0x1800}, .wake = {0x2000, 0x2100}};
@@ -275,6 +311,7 @@ int main(void)
         cmocka_unit_test(copies_leave_out_inner_frames),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(inner_frames_and_interrupts),
+        cmocka_unit_test(kernel_functions_of_a_fixture),
         cmocka_unit_test(functions_end_where_the_next_symbol_is),
         cmocka_unit_test(calls_have_classes),
         cmocka_unit_test(pipe_ends_have_holders),
