@@ -91,8 +91,23 @@ typedef struct {
     int counter;
 } atomic_t;
 
+struct task_io_accounting {
+    __u64 rchar, wchar;
+    __u64 read_bytes, write_bytes;
+};
+
+/* Sums of a process's ended threads. */
 struct signal_struct {
     atomic_t live;
+    __u64 utime, stime;
+    unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+    unsigned long maxrss;
+    unsigned long long sum_sched_runtime;
+    struct task_io_accounting ioac;
+};
+
+struct thread_info {
+    __u32 cpu;
 };
 
 struct mm_struct;
@@ -132,12 +147,21 @@ struct task_struct {
     unsigned in_execve : 1;
     struct sched_entity se;
     struct sched_info sched_info;
+    __u64 utime, stime;
+    unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+    struct task_io_accounting ioac;
+    struct thread_info thread_info;
     struct thread_struct thread;
 };
 
 /* Before 5.5 the field had another name. */
 struct task_struct___old {
     __u64 real_start_time;
+};
+
+/* Before 5.16 it was here. */
+struct task_struct___cpu {
+    unsigned int cpu;
 };
 
 /* Before 5.14, the same. */

@@ -78,6 +78,7 @@ enum wire_type {
     WIRE_WAKER,   /* a wire_sample: who wakes the thread `weight` and where; both are in ring `samples` */
     WIRE_SPAN,
     WIRE_SHORT,
+    WIRE_USED, /* a thread ended: what it used */
     WIRE_TYPES,
 };
 
@@ -270,12 +271,35 @@ struct wire_off_stats {
     __u64 walks, walk_ns;
 };
 
+enum { WIRE_USED_CPUS = 16, WIRE_USED_NO_CPU = 0xffffffff };
+
+/* What a thread used since it began, and where it ran since it was last asked. Times are ns. */
+struct wire_used {
+    struct wire_head head; /* size: of all of it */
+    struct wire_task task;
+    __u64 run, delay; /* on a CPU; runnable without one */
+    __u64 voluntary, involuntary;
+    __u32 last; /* of its process: the group's figures are there */
+    __u32 pad;
+    /* Of the process, threads that ended before included. */
+    __u64 group_run, user, system; /* user and system as the kernel's ticks split them */
+    __u64 minor, major;
+    __u64 read, written, in, out; /* bytes: storage, system calls */
+    __u64 max_rss;                /* pages */
+    struct {
+        __u64 ns;
+        __u32 cpu; /* the last of them: WIRE_USED_NO_CPU, where there were more CPUs than room */
+        __u32 pad;
+    } cpus[WIRE_USED_CPUS]; /* those with ns */
+};
+
 /* Counts of what could not be sent or kept, one set per CPU; and what we cost, where the kernel doesn't count
  * that. */
 struct wire_lost {
     __u64 samples;            /* no room in `samples` */
     __u64 control;            /* no room in `control` */
     __u64 procs;              /* `procs` full: a process not followed */
+    __u64 used;               /* threads whose use isn't told: no memory, no room in `samples` */
     __u64 cost_ns, cost_runs; /* time in our programs by the clock, and runs of them; 0: not measured */
 };
 
@@ -285,6 +309,7 @@ _Static_assert(sizeof(struct wire_proc) == 24, "a map value");
 _Static_assert(sizeof(struct wire_task) == 64, "crosses in every record");
 _Static_assert(sizeof(struct wire_thread) == 80, "the iterator writes these");
 _Static_assert(sizeof(struct wire_regs) == 48, "the iterator writes these");
+_Static_assert(sizeof(struct wire_used) == 456, "one for each thread that ran, each second");
 _Static_assert(sizeof(struct wire_wait) == 48, "crosses with every span");
 _Static_assert(sizeof(struct wire_sample) == 152, "crosses with every sample");
 #endif

@@ -182,3 +182,13 @@ uint64_t metrics_sums_most(const struct metrics_sums *x, uint32_t task, enum met
 
     return m ? (uint64_t)m->most : METRICS_NONE;
 }
+
+uint64_t metrics_sums_max_rss(const struct metrics_sums *x, uint32_t task)
+{
+    uint64_t seen = metrics_sums_most(x, task, METRIC_ID_MEMORY_RSS);
+    uint64_t peak = metrics_sums_most(x, task, METRIC_ID_MEMORY_PEAK);
+
+    if (seen == METRICS_NONE || peak == METRICS_NONE)
+        return seen == METRICS_NONE ? peak : seen;
+    return seen > peak ? seen : peak;
+}

@@ -40,5 +40,6 @@ const struct metrics_sum *metrics_sums_find(const struct metrics_sums *x, uint32
 #define METRICS_NONE UINT64_MAX
 uint64_t metrics_sums_total(const struct metrics_sums *x, uint32_t task, enum metric_id id);
 uint64_t metrics_sums_most(const struct metrics_sums *x, uint32_t task, enum metric_id id); /* of a gauge */
+uint64_t metrics_sums_max_rss(const struct metrics_sums *x, uint32_t task); /* as looks and its end tell it */
 
 #endif

@@ -232,6 +232,14 @@ static const struct table_column process_columns[] = {
 
 _Static_assert(ARRAY_SIZE(process_columns) == 2 + ARRAY_SIZE(process_metrics), "a column for each metric");
 
+static uint64_t amount_of(const struct metrics_sums *x, uint32_t task, enum metric_id id)
+{
+    if (id == METRIC_ID_MEMORY_RSS)
+        return metrics_sums_max_rss(x, task);
+    return metrics_get(id)->kind == METRIC_GAUGE ? metrics_sums_most(x, task, id)
+                                                 : metrics_sums_total(x, task, id);
+}
+
 void metrics_table_processes(struct table *t, const struct metrics_sums *x, size_t limit)
 {
     struct used_list used = {0};
@@ -250,9 +258,7 @@ void metrics_table_processes(struct table *t, const struct metrics_sums *x, size
         c[0].count = pid_of(task);
         c[1].text = mem_strdup(comm_of(x, task));
         for (size_t k = 0; k < ARRAY_SIZE(process_metrics); k++)
-            c[2 + k].count = metrics_get(process_metrics[k])->kind == METRIC_GAUGE
-                                 ? metrics_sums_most(x, used.list.a[i].task, process_metrics[k])
-                                 : metrics_sums_total(x, used.list.a[i].task, process_metrics[k]);
+            c[2 + k].count = amount_of(x, used.list.a[i].task, process_metrics[k]);
     }
     vec_release(&used.list);
 }

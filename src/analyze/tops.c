@@ -269,7 +269,7 @@ static void fill_task(union table_cell *c, const struct session *s, const struct
 static void fill_measured(union table_cell *c, const struct metrics_sums *x, uint32_t task)
 {
     c[T_DELAY].count = metrics_sums_total(x, task, METRIC_ID_SCHED_DELAY);
-    c[T_RSS].count = metrics_sums_most(x, task, METRIC_ID_MEMORY_RSS);
+    c[T_RSS].count = metrics_sums_max_rss(x, task);
     c[T_READ].count = metrics_sums_total(x, task, METRIC_ID_IO_READ);
     c[T_WRITTEN].count = metrics_sums_total(x, task, METRIC_ID_IO_WRITE);
 }

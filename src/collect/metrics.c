@@ -45,6 +45,7 @@ static void metrics_free(struct collector *c)
 {
     struct metrics *m = &c->m;
 
+    metrics_used_stop(m);
     metrics_processes_release(m);
     metrics_roots_release(m);
     metrics_groups_release(m);
@@ -129,10 +130,12 @@ static int metrics_start(struct collector *c, struct err *e)
 
     if (c->trace && listen_alone(c, e))
         return -1;
-    c->m.boot_ns = clock_ns(CLOCK_BOOTTIME) - clock_monotonic();
+    c->m.boot_ns = clock_monotonic(); /* first: of the two it is never ahead */
+    c->m.boot_ns = clock_ns(CLOCK_BOOTTIME) - c->m.boot_ns;
     if (timerfd_settime(c->timer_fd, 0, &every, NULL))
         return err_sys(e, errno, "timerfd");
     c->m.ts = c->m.ctx->now();
+    metrics_used_start(&c->m);
     metrics_roots_open(&c->m);
     c->m.out.gated = c->m.ctx->launched;
     look(&c->m, LAST_NS);
@@ -152,8 +155,11 @@ static int metrics_poll(struct collector *c, struct err *e)
 
     if (c->alone && trace_poll(c->trace, e))
         return -1;
-    if (read(c->timer_fd, &times, sizeof(times)) == sizeof(times))
-        look(&c->m, LOOK_NS);
+    if (read(c->timer_fd, &times, sizeof(times)) != sizeof(times))
+        return 0;
+    if (c->trace && trace_poll(c->trace, e)) /* who has ended is no more looked at */
+        return -1;
+    look(&c->m, LOOK_NS);
     return 0;
 }
 
@@ -170,6 +176,14 @@ static void metrics_counters(struct collector *c)
     store_set_counter(s, "metrics.postponed", m->postponed);
     store_set_counter(s, "metrics.ended_unseen", m->ended_unseen);
     store_set_counter(s, "metrics.io_refused", m->missing[METRICS_NO_IO]);
+    store_set_counter(s, "metrics.short_processes", m->short_processes);
+    store_set_counter(s, "metrics.short_ns", m->short_ns);
+    if (c->trace) {
+        struct wire_lost lost;
+
+        bpfside_lost(c->trace->bpf, &lost);
+        store_set_counter(s, "metrics.threads_lost", lost.used);
+    }
     store_set_counter(s, "metrics.own_ns", m->own_ns);
     if (m->cache.count) {
         store_set_counter(s, "metrics.counters_untold", m->cache.untold);
@@ -180,7 +194,7 @@ static void metrics_counters(struct collector *c)
 static int metrics_stop(struct collector *c, struct err *e)
 {
     struct metrics *m = &c->m;
-    int rc = c->alone ? trace_poll(c->trace, e) : 0;
+    int rc = c->trace ? trace_poll(c->trace, e) : 0; /* what threads used that have ended */
 
     if (c->alone)
         track_apply(c->trace->track, UINT64_MAX);
@@ -188,6 +202,7 @@ static int metrics_stop(struct collector *c, struct err *e)
         m->last = 1;
         look(m, LAST_NS);
     }
+    metrics_used_stop(m);
     metrics_processes_end(m);
     metrics_roots_end(m);
     metrics_groups_end(m);
@@ -200,6 +215,8 @@ static int metrics_stop(struct collector *c, struct err *e)
 static void metrics_ended(struct collector *c)
 {
     c->m.last = 1;
+    if (c->trace)
+        trace_poll(c->trace, NULL);
     look(&c->m, LAST_NS);
 }
 
@@ -214,6 +231,7 @@ static const char *metrics_detail(struct collector *c)
         [METRICS_NO_MEMORY] = "memory (no /proc/meminfo)",
         [METRICS_NO_VM] = "faults and I/O of the machine (no /proc/vmstat)",
         [METRICS_NO_CGROUP] = "control group (none of its own)",
+        [METRICS_NO_PLACES] = "the CPUs that threads ran on (needs tier A)",
         [METRICS_NO_STAT] = "CPU time of the machine (no /proc/stat)",
     };
     char why[256];

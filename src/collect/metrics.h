@@ -29,6 +29,7 @@ enum metrics_missing {
     METRICS_NO_MEMORY,    /* meminfo */
     METRICS_NO_VM,        /* vmstat */
     METRICS_NO_CGROUP,    /* no figures of a control group */
+    METRICS_NO_PLACES,    /* the CPUs that threads ran on */
     METRICS_NO_STAT,      /* /proc/stat */
     METRICS_MISSING
 };
@@ -50,6 +51,12 @@ struct metrics_group {
     struct metrics_series series[METRIC_IDS];
 };
 
+struct metrics_oncpu {
+    uint16_t cpu; /* METRIC_ANY_CPU: of more CPUs than could be told apart */
+    uint64_t sum;
+    struct metrics_series series;
+};
+
 struct metrics_thread {
     pid_t tid;
     uint32_t task;     /* store's id, 0: not entered */
@@ -62,7 +69,9 @@ struct metrics_thread {
     struct proctask_run run;
     struct procuse_switches switches;
     struct metrics_series oncpu;
-    struct metrics_counter *counter; /* of the CPU; NULL: none */
+    struct metrics_counter *counter;  /* of the CPU; NULL: none */
+    VEC(struct metrics_oncpu) oncpus; /* tier A */
+    uint64_t used_ts;                 /* of the last record of it */
 };
 
 struct metrics_counter {
@@ -87,6 +96,7 @@ struct metrics_process {
     struct procuse use; /* as it was last read */
     int stat_fd;        /* -1: opened for each look */
     uint8_t gone;
+    uint8_t final;  /* its last figures are told */
     uint8_t relist; /* threads came or went */
     size_t cursor;  /* the thread to go on with */
     /* Sums over threads, those that have ended too. */
@@ -107,6 +117,8 @@ struct metrics {
     int last;           /* it is the last one: nothing is left for later */
     struct metrics_machine machine;
     struct metrics_cache cache;
+    struct bpfside *used;               /* tells of threads; NULL: they are read in /proc */
+    uint64_t short_processes, short_ns; /* that began and ended between two looks, not listed: CPU time */
     VEC(struct metrics_root) roots;
     VEC(struct metrics_group *) groups;
     VEC(struct metrics_process *) processes;
@@ -152,6 +164,15 @@ void metrics_roots_open(struct metrics *m);
 void metrics_roots_look(struct metrics *m);
 void metrics_roots_end(struct metrics *m);
 void metrics_roots_release(struct metrics *m);
+
+void metrics_used_start(struct metrics *m);
+void metrics_used_look(struct metrics *m);
+void metrics_used_stop(struct metrics *m);
+struct metrics_process *metrics_process_enter(struct metrics *m, pid_t pid);
+/* Of one born while we record: it has used nothing at its birth. ts: now. */
+void metrics_process_begin(struct metrics *m, struct metrics_process *p, uint64_t ts);
+void metrics_thread_counter(struct metrics *m, struct metrics_thread *t); /* opens it, where there are some */
+void metrics_thread_leave(struct metrics *m, struct metrics_thread *t);
 
 /* The threads of p: their delays, switches, time on a CPU. */
 void metrics_threads_look(struct metrics *m, struct metrics_process *p);

@@ -69,8 +69,7 @@ static void comm_of(const char *stat, char comm[16])
     memcpy(comm, open ? open + 1 : "", n < 15 ? n : 15);
 }
 
-/* What a process born while we record has used, it has used since then. */
-static void begin_at_birth(struct metrics *m, struct metrics_process *p)
+void metrics_process_begin(struct metrics *m, struct metrics_process *p, uint64_t ts)
 {
     static const enum metric_id ids[] = {
         METRIC_ID_CPU_USER,    METRIC_ID_CPU_SYSTEM,         METRIC_ID_CPU_CHILDREN,
@@ -79,7 +78,7 @@ static void begin_at_birth(struct metrics *m, struct metrics_process *p)
         METRIC_ID_IO_OUT,      METRIC_ID_SWITCHES_VOLUNTARY, METRIC_ID_SWITCHES_INVOLUNTARY,
     };
 
-    if (!m->begin || p->birth + METRICS_TICK_NS <= m->begin || p->birth > m->ts)
+    if (!m->begin || p->birth + METRICS_TICK_NS <= m->begin || p->birth > ts)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
         metrics_begin(&p->series[ids[i]], p->birth > m->begin ? p->birth : m->begin, 0);
@@ -137,6 +136,10 @@ static void look(struct metrics *m, struct metrics_process *p)
     struct procuse use;
     char comm[16];
 
+    if (p->final) {
+        p->gone = 1;
+        return;
+    }
     if (read_stat(m, p) || procuse_parse(m->text.data, &use) || (p->looks && use.start_ns != p->start_ns)) {
         p->gone = 1;
         return;
@@ -145,7 +148,7 @@ static void look(struct metrics *m, struct metrics_process *p)
     if (!p->looks) {
         p->start_ns = use.start_ns;
         p->birth = use.start_ns > m->boot_ns ? use.start_ns - m->boot_ns : 0;
-        begin_at_birth(m, p);
+        metrics_process_begin(m, p, m->ts);
     }
     set_task(p, metrics_task(m, p, comm));
     if (!p->task) /* nobody has met it: it did nothing so far */
@@ -160,6 +163,8 @@ static void look(struct metrics *m, struct metrics_process *p)
     p->full_ts = m->ts;
     p->looks++;
     metrics_threads_look(m, p);
+    if (m->used) /* that tells of them */
+        return;
     count(m, p, METRIC_ID_SCHED_DELAY, p->delay_ns);
     count(m, p, METRIC_ID_SWITCHES_VOLUNTARY, p->switches.voluntary);
     count(m, p, METRIC_ID_SWITCHES_INVOLUNTARY, p->switches.involuntary);
@@ -167,7 +172,7 @@ static void look(struct metrics *m, struct metrics_process *p)
 
 /* ---- which there are ---- */
 
-static struct metrics_process *enter(struct metrics *m, pid_t pid)
+struct metrics_process *metrics_process_enter(struct metrics *m, pid_t pid)
 {
     struct metrics_process *p = mem_calloc(1, sizeof(*p));
 
@@ -199,7 +204,7 @@ static void enter_new(struct metrics *m)
     metrics_targets(m, &pids);
     for (size_t i = 0; i < pids.list.n; i++)
         if (!metrics_process_find(m, pids.list.a[i]))
-            enter(m, pids.list.a[i]);
+            metrics_process_enter(m, pids.list.a[i]);
     vec_release(&pids.list);
 }
 
@@ -214,7 +219,7 @@ static void leave_ended(struct metrics *m)
             m->processes.a[n++] = p;
             continue;
         }
-        m->ended_unseen += p->use.state != 'Z';
+        m->ended_unseen += p->use.state != 'Z' && !p->final;
         if (i < m->cursor)
             m->cursor--;
         leave(m, p);
@@ -244,6 +249,8 @@ void metrics_processes_look(struct metrics *m, uint64_t budget_ns)
         m->postponed += n - done - 1;
         m->cursor = (m->cursor + done + 1) % n;
     }
+    if (m->used)
+        metrics_used_look(m);
     leave_ended(m);
 }
 

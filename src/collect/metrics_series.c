@@ -28,10 +28,11 @@ void metrics_begin(struct metrics_series *s, uint64_t ts, uint64_t value)
 void metrics_count(struct metrics_out *o, struct metrics_series *s, struct metrics_key key, uint64_t ts,
                    uint64_t value)
 {
-    if (!s->known || ts < s->at) {
+    if (!s->known) {
         metrics_begin(s, ts, value);
         return;
     }
+    ts = ts > s->at ? ts : s->at; /* of a moment before the last reading, and only read now */
     if (value <= s->value) {
         s->value = value;
         s->at = ts;

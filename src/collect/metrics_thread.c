@@ -120,7 +120,7 @@ static void begin_at_birth(struct metrics *m, struct metrics_thread *t)
 }
 
 /* Of what it did before it was seen they know nothing. */
-static void open_counter(struct metrics *m, struct metrics_thread *t)
+void metrics_thread_counter(struct metrics *m, struct metrics_thread *t)
 {
     size_t n;
 
@@ -155,11 +155,15 @@ static void enter(struct metrics *m, struct metrics_process *p, pid_t tid)
     t->start_ns = st.start_ns;
     memcpy(t->comm, st.comm, sizeof(t->comm));
     begin_at_birth(m, t);
-    open_counter(m, t);
+    metrics_thread_counter(m, t);
 }
 
-static void leave(struct metrics *m, struct metrics_thread *t)
+void metrics_thread_leave(struct metrics *m, struct metrics_thread *t)
 {
+    for (size_t i = 0; t->task && m->out.store && i < t->oncpus.n; i++)
+        metrics_end(&m->out, &t->oncpus.a[i].series,
+                    (struct metrics_key){METRIC_ID_SCHED_ONCPU, t->task, t->oncpus.a[i].cpu});
+    vec_release(&t->oncpus);
     if (t->task && m->out.store)
         metrics_end(&m->out, &t->oncpu, (struct metrics_key){METRIC_ID_SCHED_ONCPU, t->task, METRIC_ANY_CPU});
     if (t->run_fd >= 0) {
@@ -212,7 +216,7 @@ static void list(struct metrics *m, struct metrics_process *p)
         if (t.seen == p->looks)
             p->threads.a[n++] = t;
         else
-            leave(m, &t);
+            metrics_thread_leave(m, &t);
     }
     p->threads.n = n;
     if (n)
@@ -220,10 +224,28 @@ static void list(struct metrics *m, struct metrics_process *p)
     vec_release(&tids.list);
 }
 
+/* Tier A: what else there is to read. */
+static void look_aside(struct metrics *m, struct metrics_process *p)
+{
+    char path[96];
+    uint64_t swap;
+
+    for (size_t i = 0; i < p->threads.n; i++)
+        count_events(m, &p->threads.a[i]);
+    if (!sysfile_read_path(m->root, path_of(p, 0, "status", path), &m->text) &&
+        !procuse_parse_swap(m->text.data, &swap))
+        metrics_level(&m->out, &p->series[METRIC_ID_MEMORY_SWAP],
+                      (struct metrics_key){METRIC_ID_MEMORY_SWAP, p->task, 0}, m->ts, swap);
+}
+
 void metrics_threads_look(struct metrics *m, struct metrics_process *p)
 {
     size_t reads = m->last ? SIZE_MAX : STATUS_READS, n = p->threads.n;
 
+    if (m->used) {
+        look_aside(m, p);
+        return;
+    }
     if (p->relist || n != p->use.threads)
         list(m, p);
     n = p->threads.n;
@@ -236,6 +258,6 @@ void metrics_threads_look(struct metrics *m, struct metrics_process *p)
 void metrics_threads_end(struct metrics *m, struct metrics_process *p)
 {
     for (size_t i = 0; i < p->threads.n; i++)
-        leave(m, &p->threads.a[i]);
+        metrics_thread_leave(m, &p->threads.a[i]);
     p->threads.n = 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the metrics collector measures, and how its events are read. A counter's event stands for an interval:
- * ts .. ts + dur, value: the increase in it. A gauge's event is a moment: dur 0, and the value holds until
- * the next one; equal values are not repeated. The intervals of one counter follow each other without a gap
- * as long as it could be read: an event with value 0 is a measured zero, no event is "not measured".
+ * ts .. ts + dur, value: the increase in it (dur 0: what was known late of the time before). A gauge's event
+ * is a moment: dur 0, and the value holds until the next one; equal values are not repeated. The intervals of
+ * one counter follow each other without a gap as long as it could be read: an event with value 0 is a
+ * measured zero, no event is "not measured".
  */
 #ifndef WPROF_MODEL_METRICS_H
 #define WPROF_MODEL_METRICS_H

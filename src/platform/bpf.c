@@ -28,8 +28,9 @@ struct bpfside {
     struct ring_buffer *control, *samples;
     struct sink control_to, samples_to;
     struct bpf_link *links[4];
-    VEC(struct bpf_link *) samplers, off;
-    struct err off_refused; /* why the kernel would not load the programs for off-CPU time; "" */
+    VEC(struct bpf_link *) samplers, off, used;
+    struct err used_refused; /* the same of those for what threads use */
+    struct err off_refused;  /* why the kernel would not load the programs for off-CPU time; "" */
     struct wire_mapping *mappings;
     struct wire_table *tables;
     size_t mappings_n, tables_n;
@@ -120,19 +121,39 @@ static void off_programs(const struct bpfside *b, struct bpf_program *progs[OFF_
     progs[OFF_FIRST_ATTACHED + 3] = b->skel->progs.off_switch;
 }
 
-/* off: with the programs for off-CPU time. 0, or an error's number. */
-static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, int off)
+/* The programs for what threads use; those from USED_FIRST_ATTACHED on are attached. */
+enum { USED_BEGIN, USED_LOOK, USED_FIRST_ATTACHED, USED_PROGRAMS = 5 };
+
+static void used_programs(const struct bpfside *b, struct bpf_program *progs[USED_PROGRAMS])
 {
-    struct bpf_program *progs[OFF_PROGRAMS];
+    progs[USED_BEGIN] = b->skel->progs.used_begin;
+    progs[USED_LOOK] = b->skel->progs.used_look;
+    progs[USED_FIRST_ATTACHED] = b->skel->progs.used_fork;
+    progs[USED_FIRST_ATTACHED + 1] = b->skel->progs.used_migrate;
+    progs[USED_FIRST_ATTACHED + 2] = b->skel->progs.used_exit;
+}
+
+static void leave_out(struct bpf_program *const *progs, size_t n, struct bpf_map *tasks)
+{
+    for (size_t i = 0; i < n; i++)
+        bpf_program__set_autoload(progs[i], false);
+    bpf_map__set_autocreate(tasks, false);
+}
+
+/* off, used: with the programs for off-CPU time, for what threads use. 0, or an error's number. */
+static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, int off, int used)
+{
+    struct bpf_program *progs[OFF_PROGRAMS], *used_progs[USED_PROGRAMS];
 
     b->skel = wprof_bpf__open();
     if (!b->skel)
         return errno;
     off_programs(b, progs);
-    for (size_t i = 0; i < OFF_PROGRAMS && !off; i++)
-        bpf_program__set_autoload(progs[i], false);
+    used_programs(b, used_progs);
     if (!off)
-        bpf_map__set_autocreate(b->skel->maps.off_tasks, false);
+        leave_out(progs, OFF_PROGRAMS, b->skel->maps.off_tasks);
+    if (!used)
+        leave_out(used_progs, USED_PROGRAMS, b->skel->maps.used_tasks);
     bpf_program__set_autoload(b->skel->progs.dump_regs, false);
     b->skel->rodata->config_whole_machine = how->whole_machine;
     b->skel->rodata->config_clock = b->stats_fd < 0;
@@ -146,11 +167,17 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
 
 static int load(struct bpfside *b, const struct bpfside_settings *how, struct err *e)
 {
-    int rc = open_and_load(b, how, 1), without;
+    int rc = open_and_load(b, how, 1, 1), without;
 
     if (rc) { /* a kernel may take the others */
         wprof_bpf__destroy(b->skel);
-        without = open_and_load(b, how, 0);
+        err_sys(&b->used_refused, rc,
+                "the kernel refuses the BPF programs for what threads use (-v shows why)");
+        rc = open_and_load(b, how, 1, 0);
+    }
+    if (rc) {
+        wprof_bpf__destroy(b->skel);
+        without = open_and_load(b, how, 0, 0);
         if (without)
             return probe_explain(e, without, "load BPF");
         err_sys(&b->off_refused, rc, "the kernel refuses the BPF programs for off-CPU time (-v shows why)");
@@ -199,6 +226,7 @@ void bpfside_free(struct bpfside *b)
         return;
     bpfside_sample_stop(b);
     off_detach(b);
+    bpfside_used_stop(b);
     for (size_t i = 0; i < ARRAY_SIZE(b->links); i++)
         bpf_link__destroy(b->links[i]);
     ring_buffer__free(b->samples);
@@ -377,6 +405,61 @@ int bpfside_off_stop(struct bpfside *b, struct err *e)
                         e);
 }
 
+/* ---- what threads use ---- */
+
+int bpfside_used_start(struct bpfside *b, struct err *e)
+{
+    struct bpf_program *progs[USED_PROGRAMS];
+    uint64_t nothing;
+
+    if (b->used_refused.msg[0]) {
+        *e = b->used_refused;
+        return -1;
+    }
+    used_programs(b, progs);
+    for (size_t i = USED_FIRST_ATTACHED; i < USED_PROGRAMS; i++) {
+        struct bpf_link *l = bpf_program__attach(progs[i]);
+
+        if (!l) {
+            err_sys(e, errno, "attach BPF to %s", bpf_program__section_name(progs[i]));
+            bpfside_used_stop(b);
+            return -1;
+        }
+        *vec_push(&b->used) = l;
+    }
+    return run_iterator(progs[USED_BEGIN], nothing_room, nothing_got, &nothing, "enter threads by BPF", e);
+}
+
+enum { USED_ROOM = 128 }; /* more than the kernel's buffer of 8 pages holds */
+
+static size_t used_room(void *arg, void **at)
+{
+    struct bpfside_used *out = arg;
+
+    vec_reserve(&out->list, out->list.n + USED_ROOM);
+    *at = &out->list.a[out->list.n];
+    return USED_ROOM * sizeof(*out->list.a);
+}
+
+static void used_got(void *arg, size_t n)
+{
+    struct bpfside_used *out = arg;
+
+    out->list.n += n / sizeof(*out->list.a);
+}
+
+int bpfside_used_look(struct bpfside *b, struct bpfside_used *out, struct err *e)
+{
+    return run_iterator(b->skel->progs.used_look, used_room, used_got, out, "look at threads by BPF", e);
+}
+
+void bpfside_used_stop(struct bpfside *b)
+{
+    for (size_t i = 0; i < b->used.n; i++)
+        bpf_link__destroy(b->used.a[i]);
+    vec_release(&b->used);
+}
+
 void bpfside_off_stats(struct bpfside *b, struct wire_off_stats *sum)
 {
     enum { WORDS = sizeof(*sum) / sizeof(uint64_t) };
@@ -494,6 +577,7 @@ void bpfside_lost(struct bpfside *b, struct wire_lost *sum)
             sum->samples += each[i].samples;
             sum->control += each[i].control;
             sum->procs += each[i].procs;
+            sum->used += each[i].used;
             sum->cost_ns += each[i].cost_ns;
             sum->cost_runs += each[i].cost_runs;
         }

@@ -41,6 +41,16 @@ int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, stru
 int bpfside_off_stop(struct bpfside *b, struct err *e);
 void bpfside_off_stats(struct bpfside *b, struct wire_off_stats *sum);
 
+/* What followed threads use. Start attaches and enters the threads that are there; it fails where the kernel
+ * has refused those programs. From then on each one's end is a record WIRE_USED. A look appends each thread
+ * that is there. */
+struct bpfside_used {
+    VEC(struct wire_used) list;
+};
+int bpfside_used_start(struct bpfside *b, struct err *e);
+int bpfside_used_look(struct bpfside *b, struct bpfside_used *out, struct err *e);
+void bpfside_used_stop(struct bpfside *b); /* detaches; a look still works */
+
 /* All threads of the machine, now. The vector is appended to. */
 struct bpfside_threads {
     VEC(struct wire_thread) list;

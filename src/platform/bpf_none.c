@@ -56,6 +56,18 @@ int bpfside_off_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
     return -1;
 }
 
+int bpfside_used_start(struct bpfside *b, struct err *e)
+{
+    return absent(e);
+}
+
+int bpfside_used_look(struct bpfside *b, struct bpfside_used *out, struct err *e)
+{
+    return absent(e);
+}
+
+void bpfside_used_stop(struct bpfside *b) {}
+
 int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *e)
 {
     return absent(e);

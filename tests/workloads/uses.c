@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Uses a known amount of one thing, then says what it used by its own account, "name value" a line:
- * uses user SECONDS | system SECONDS | faults PAGES | rss MIB | sleeps N | write FILE MIB | read FILE |
- * threads N
+ * uses user SECONDS | hop SECONDS (a quarter on CPU 0, the rest on CPU 1) | system SECONDS | faults PAGES |
+ * rss MIB | sleeps N | write FILE MIB | read FILE | threads N
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,24 @@ static void read_file(const char *path)
     close(fd);
 }
 
+static void go_to(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof(set), &set))
+        exit(77);
+}
+
+static void hop(double s)
+{
+    for (int i = 1; i <= 20; i++) {
+        go_to(i % 4 != 1);
+        burn_user(s * i / 20);
+    }
+}
+
 static void *wait_a_while(void *arg)
 {
     sleep(2);
@@ -102,6 +121,8 @@ int main(int argc, char **argv)
 
     if (!strcmp(what, "user"))
         burn_user(n);
+    else if (!strcmp(what, "hop"))
+        hop(n);
     else if (!strcmp(what, "system"))
         burn_system(n);
     else if (!strcmp(what, "faults"))
