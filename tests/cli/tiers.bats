@@ -180,6 +180,15 @@ loader() {
     [[ $output == *'tier C'* && $output == *'not seen are'* ]]
 }
 
+@test "with perf_event_open and bpf refused: a Python program's 70/30, and its waits by name" {
+    works C
+    need_python
+    user "$D/refuse" perf_event_open,bpf "$WPROF" record -q -F 199 -o s -- "$PYTHON" "$D/split.py" 3
+    [ "$(meta s tier)" = C ]
+    split_holds s
+    whats s 'w["where"] in ("wait_for_it", "Event.wait", "Condition.wait")' | grep -Eq '^futex 0x[0-9a-f]+'
+}
+
 @test "with process_vm_readv refused, too, nothing can be recorded, and that is said" {
     run -125 user "$D/refuse" perf_event_open,bpf,process_vm_readv "$WPROF" record -o c -- touch ran
     [[ $output == *'was not started'* && $output == *doctor* ]]
