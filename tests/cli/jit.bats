@@ -19,6 +19,7 @@ teardown() {
 rec() {
     rm -rf s
     "$WPROF" record -q -F 499 -o s "$@"
+    rm -f "/tmp/perf-$(python3 -c 'import json; print(json.load(open("s/meta.json"))["pid"])').map" # run-times leave theirs
 }
 
 whole() {
