@@ -280,6 +280,23 @@ static int check(const struct dump_how_to *how, struct err *e)
     return err_set(e, "none of the %zu processes is there: no such process", how->n);
 }
 
+static void name_others(struct dump_job *j)
+{
+    struct dump *d = j->d;
+
+    for (size_t i = 0; i < d->edges.n; i++) {
+        uint32_t pid = d->edges.a[i].pid;
+        struct dump_stat st;
+        size_t k = 0;
+
+        while (k < d->others.n && d->others.a[k].pid != pid)
+            k++;
+        if (k == d->others.n && !dump_process(d, pid))
+            *vec_push(&d->others) = (struct dump_other){
+                pid, dump_stat_read((pid_t)pid, 0, &st) ? 0 : dump_text(j, "%s", st.comm)};
+    }
+}
+
 static void say_unseen(struct dump_job *j)
 {
     struct dump *d = j->d;
@@ -329,6 +346,7 @@ static int take(struct dump_job *j, const struct dump_how_to *how, struct err *e
         usleep(LATE_PAUSE_US);
     dump_pylocks_settle(j);
     note_moved(j);
+    name_others(j);
     if (bpf && d->tier == 'B')
         d->tier = 'A';
     for (size_t i = 0; i < d->processes.n; i++)

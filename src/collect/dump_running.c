@@ -6,11 +6,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "collect/dump_job.h"
+#include "collect/outside_sample.h"
 #include "platform/clock.h"
-#include "platform/perf_task.h"
 
 #include <poll.h>
-#include <string.h>
 
 enum {
     HZ = 250,
@@ -24,55 +23,6 @@ struct running {
     struct err why; /* where events are refused */
     size_t missing; /* threads without a sample */
 };
-
-/* The copied stack in front of live memory: what lies in it is of the sample's moment. */
-struct overlay {
-    const struct perf_task_sample *s;
-    struct py_mem below;
-};
-
-static int overlay_read(void *ctx, uint64_t addr, void *dst, size_t n)
-{
-    struct overlay *v = ctx;
-
-    if (addr >= v->s->regs.sp && addr - v->s->regs.sp < v->s->stack_n &&
-        v->s->stack_n - (addr - v->s->regs.sp) >= n) {
-        memcpy(dst, v->s->stack + (addr - v->s->regs.sp), n);
-        return 0;
-    }
-    return py_mem_read(&v->below, addr, dst, n);
-}
-
-static int python_of(struct outside *o, struct outside_thread *t, struct process *p,
-                     const struct perf_task_sample *s)
-{
-    struct overlay v = {s, outside_memory(o, p)};
-    struct py_mem mem = {overlay_read, &v, NULL};
-
-    return p->python ? outside_python(o, t, p, &mem) : 0;
-}
-
-/* python: the result of python_of(), 0 to leave its frames out. */
-static uint32_t stack_of(struct outside *o, struct outside_thread *t, struct process *p,
-                         const struct perf_task_record *rec, int python, uint16_t *flags)
-{
-    const struct perf_task_sample *from = &rec->sample;
-    struct wire_sample *s = outside_record(o, t, rec->ts);
-
-    s->flags = (uint16_t)(WIRE_TOP | WIRE_STACK_OLD | (from->user ? WIRE_USER : 0) |
-                          (from->has_user ? 0 : WIRE_NO_MM) | (python < 0 ? WIRE_PY_ERROR : 0));
-    if (python > 0 && o->python->walk.status == PY_FULL)
-        s->flags |= WIRE_PY_FULL;
-    s->regs = from->regs;
-    s->kernel_n = (uint16_t)(from->kernel_n < WIRE_KERNEL_MAX ? from->kernel_n : WIRE_KERNEL_MAX);
-    s->python_n = (uint16_t)(python > 0 ? o->python->walk.n : 0);
-    s->stack_n = from->stack_n;
-    outside_record_add(o, from->kernel, s->kernel_n * sizeof(*from->kernel));
-    s = (struct wire_sample *)o->record.data;
-    outside_record_add(o, o->python->frames, s->python_n * sizeof(struct py_frame));
-    outside_record_add(o, from->stack, from->stack_n);
-    return outside_record_end(o, p, flags);
-}
 
 static struct dump_thread *wanted(struct running *r, uint32_t tid)
 {
@@ -91,15 +41,15 @@ static void sampled(struct running *r, const struct perf_task_record *rec)
     struct outside_thread *t = outside_find(o, rec->tid);
     struct dump_thread *out = t ? wanted(r, rec->tid) : NULL;
     struct process *p;
-    uint16_t flags;
-    uint32_t id;
-    int python;
+    uint16_t flags, how = 0;
+    uint32_t id, n = 0;
 
     if (!out)
         return;
     p = outside_walked(o, t, rec->ts, &id);
-    python = rec->sample.has_user ? python_of(o, t, p, &rec->sample) : 0;
-    out->stack = stack_of(o, t, p, rec, python, &flags);
+    if (p->python && rec->sample.has_user && outside_sample_python(o, t, p, &rec->sample, &how) > 0)
+        n = o->python->walk.n;
+    out->stack = outside_sample_stack(o, t, p, rec, o->python->frames, n, how, &flags);
     out->flags = DUMP_SAMPLED | (flags & EVENT_ROOT ? DUMP_WHOLE : 0);
     r->missing--;
 }

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "collect/outside_sample.h"
 #include "collect/tick.h"
 #include "platform/clock.h"
 
@@ -97,31 +98,11 @@ static double seen_share(const struct rings *r)
 
 /* ---- Python, at once ---- */
 
-/* The copied stack in front of live memory: what lies in it is of the sample's moment. */
-struct overlay {
-    const struct perf_task_sample *s;
-    struct py_mem below;
-};
-
-static int overlay_read(void *ctx, uint64_t addr, void *dst, size_t n)
-{
-    struct overlay *v = ctx;
-
-    if (addr >= v->s->regs.sp && addr - v->s->regs.sp < v->s->stack_n &&
-        v->s->stack_n - (addr - v->s->regs.sp) >= n) {
-        memcpy(dst, v->s->stack + (addr - v->s->regs.sp), n);
-        return 0;
-    }
-    return py_mem_read(&v->below, addr, dst, n);
-}
-
 static void take_python(struct rings *r, const struct perf_task_record *rec, struct waiting *w)
 {
     struct outside *o = &r->outside;
     struct process *p = processes_find_ns(track_processes(o->track), rec->pid);
     struct outside_thread *t = outside_find(o, rec->tid);
-    struct overlay v = {.s = &rec->sample};
-    struct py_mem mem = {overlay_read, &v, NULL};
     int rc;
 
     if (!p || !p->python || !t || !rec->sample.has_user)
@@ -131,14 +112,9 @@ static void take_python(struct rings *r, const struct perf_task_record *rec, str
         w->python_flags = WIRE_PY_ERROR;
         return;
     }
-    v.below = outside_memory(o, p);
-    rc = outside_python(o, t, p, &mem);
-    if (rc < 0)
-        w->python_flags = WIRE_PY_ERROR;
+    rc = outside_sample_python(o, t, p, &rec->sample, &w->python_flags);
     if (rc <= 0)
         return;
-    w->python_flags =
-        (uint16_t)((o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0) | outside_gil_held(o, t, p, &mem));
     w->python_n = o->python->walk.n;
     buf_add(&r->own->bytes, o->python->frames, w->python_n * sizeof(*o->python->frames));
 }
@@ -276,20 +252,8 @@ static void ended(struct rings *r, struct outside_thread *t, uint64_t ts)
 static uint32_t stack_of(struct rings *r, const struct waiting *w, const struct perf_task_record *rec,
                          const struct outside_thread *t, struct process *p, int python, uint16_t *flags)
 {
-    const struct perf_task_sample *from = &rec->sample;
-    struct wire_sample *s = outside_record(&r->outside, t, rec->ts);
-
-    s->flags = (uint16_t)(WIRE_TOP | WIRE_STACK_OLD | (from->user ? WIRE_USER : 0) |
-                          (from->has_user ? 0 : WIRE_NO_MM) | (python ? w->python_flags : 0));
-    s->regs = from->regs;
-    s->kernel_n = (uint16_t)(from->kernel_n < WIRE_KERNEL_MAX ? from->kernel_n : WIRE_KERNEL_MAX);
-    s->python_n = (uint16_t)(python ? w->python_n : 0);
-    s->stack_n = from->stack_n;
-    outside_record_add(&r->outside, from->kernel, s->kernel_n * sizeof(*from->kernel));
-    s = (struct wire_sample *)r->outside.record.data;
-    outside_record_add(&r->outside, r->own->bytes.data + w->at + w->n, s->python_n * sizeof(struct py_frame));
-    outside_record_add(&r->outside, from->stack, from->stack_n);
-    return outside_record_end(&r->outside, p, flags);
+    return outside_sample_stack(&r->outside, t, p, rec, r->own->bytes.data + w->at + w->n,
+                                python ? w->python_n : 0, python ? w->python_flags : 0, flags);
 }
 
 static void sampled(struct rings *r, const struct waiting *w, const struct perf_task_record *rec,

@@ -12,6 +12,7 @@ void dump_release(struct dump *d)
     vec_release(&d->processes);
     vec_release(&d->threads);
     vec_release(&d->edges);
+    vec_release(&d->others);
     vec_release(&d->answers);
     vec_release(&d->path);
     free(d->unseen);
@@ -33,10 +34,27 @@ const struct dump_thread *dump_thread(const struct dump *d, uint32_t tid)
     return NULL;
 }
 
+static void add_comm(const struct dump *d, uint32_t comm, struct buf *out)
+{
+    for (const char *c = strtab_get(&d->store.strings, comm); *c; c++)
+        buf_addch(out, (unsigned char)*c < ' ' || *c == 127 ? '?' : *c);
+}
+
+void dump_add_process(const struct dump *d, uint32_t pid, struct buf *out)
+{
+    const struct dump_process *p = dump_process(d, pid);
+    uint32_t comm = p ? p->comm : 0;
+
+    for (size_t i = 0; !p && i < d->others.n; i++)
+        if (d->others.a[i].pid == pid)
+            comm = d->others.a[i].comm;
+    add_comm(d, comm, out);
+    buf_addf(out, comm ? "[%u]" : "process %u", pid);
+}
+
 void dump_add_thread(const struct dump *d, const struct dump_thread *t, struct buf *out)
 {
-    for (const char *c = strtab_get(&d->store.strings, t->comm); *c; c++)
-        buf_addch(out, (unsigned char)*c < ' ' || *c == 127 ? '?' : *c);
+    add_comm(d, t->comm, out);
     if (t->tid == t->pid)
         buf_addf(out, "[%u]", t->pid);
     else

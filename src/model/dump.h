@@ -80,11 +80,18 @@ struct dump_step {
     uint32_t thread, pid;
 };
 
+/* A process that somebody waits for and that isn't in the dump. */
+struct dump_other {
+    uint32_t pid;
+    uint32_t comm; /* strtab, 0: gone */
+};
+
 struct dump {
     struct store store;
     VEC(struct dump_process) processes;
     VEC(struct dump_thread) threads;
     VEC(struct dump_edge) edges;
+    VEC(struct dump_other) others;
     VEC(struct dump_answer) answers; /* analyze/waitfor.h fills these */
     VEC(struct dump_step) path;
     char tier;
@@ -103,6 +110,9 @@ const struct dump_thread *dump_thread(const struct dump *d, uint32_t tid);
 
 /* "python3[42]" of a leader, "worker[42/57]" of another thread; control bytes become '?'. */
 void dump_add_thread(const struct dump *d, const struct dump_thread *t, struct buf *out);
+
+/* "redis-server[99]", whether it is in the dump or not. */
+void dump_add_process(const struct dump *d, uint32_t pid, struct buf *out);
 
 /* Where a stack is, as a person would say it: "slow_transform (train.py:31)"; the innermost Python function
  * of no library, else of one, else the innermost native one outside of the kernel and the C library. 0:

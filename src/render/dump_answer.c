@@ -15,7 +15,7 @@ static void add_step(const struct dump *d, const struct dump_step *s, struct buf
     if (t)
         dump_add_thread(d, t, out);
     else
-        buf_addf(out, "process %u", s->pid);
+        dump_add_process(d, s->pid, out);
 }
 
 /* "(mutex 0x7f.., in take_a (locks.c:12))" */

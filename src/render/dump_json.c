@@ -172,6 +172,14 @@ void dump_json_render(const struct dump *d, struct buf *out)
     for (size_t i = 0; i < d->processes.n; i++)
         add_process(&j, &d->processes.a[i]);
     json_end_array(&j.w);
+    json_array(&j.w, "others");
+    for (size_t i = 0; i < d->others.n; i++) {
+        json_object(&j.w, NULL);
+        json_u64(&j.w, "pid", d->others.a[i].pid);
+        add_text(&j, "name", d->others.a[i].comm);
+        json_end_object(&j.w);
+    }
+    json_end_array(&j.w);
     json_array(&j.w, "answers");
     for (size_t i = 0; i < d->answers.n; i++)
         add_answer(&j, &d->answers.a[i]);

@@ -57,15 +57,11 @@ static const char *text(const struct page *p, uint32_t id)
 static void add_edge(const struct page *p, const struct dump_edge *e)
 {
     const struct dump_thread *t = e->tid ? dump_thread(p->d, e->tid) : NULL;
-    const struct dump_process *to = dump_process(p->d, e->pid);
 
     if (t)
         dump_add_thread(p->d, t, p->out);
-    else if (to) {
-        text_clean(text(p, to->comm), 0, p->out);
-        buf_addf(p->out, "[%u]", to->pid);
-    } else
-        buf_addf(p->out, "%u", e->pid);
+    else
+        dump_add_process(p->d, e->pid, p->out);
 }
 
 /* Who is meant, where the name of what is waited for doesn't say it. */

@@ -102,7 +102,7 @@ END
     dumped 't["wait_locks"]["wait"]["on"][0] == {"pid": t["slowchild"]["tid"], "tid": None, "by": "child"}' \
         '"slowchild" in a'
     DUMP_OPTIONS=(--no-children)
-    dumped 'len(p) == 1' '"isn'"'"'t in this dump" in a'
+    dumped 'len(p) == 1' 'd["others"] == [{"pid": d["answers"][0]["path"][1]["pid"], "name": "slowchild"}]' '"isn'"'"'t in this dump" in a'
 }
 
 @test "a stopped process stays stopped" {
