@@ -6,6 +6,7 @@
 #include "analyze/held.h"
 #include "analyze/only.h"
 #include "analyze/open.h"
+#include "analyze/split.h"
 #include "analyze/timeline.h"
 #include "analyze/topology.h"
 #include "base/log.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 struct export_opts {
-    const char *format, *metric, *output, *only;
+    const char *format, *metric, *output, *only, *split;
     int kernel, lines, inlines, pids, gil, idle;
 };
 
@@ -29,6 +30,7 @@ static const struct opt options[] = {
     OPT_FLAG('g', "gil", struct export_opts, gil, "only what threads did while they held Python's GIL"),
     OPT_FLAG(0, "idle", struct export_opts, idle,
              "threads off the CPU too: samples of all time, not of CPU time"),
+    OPT_STRING(0, "split", struct export_opts, split, "KIND", "each step, request or other mark apart"),
     OPT_STRING('o', "output", struct export_opts, output, "FILE", "to FILE, not to stdout"),
     OPT_FLAG('k', "kernel", struct export_opts, kernel, "mark kernel functions with _[k]"),
     OPT_FLAG('l', "lines", struct export_opts, lines, "code lines of one function apart"),
@@ -51,19 +53,25 @@ static int export_profile(const struct exporter *x, const struct export_opts *o,
                           const struct cut *only, struct buf *out, struct err *e)
 {
     struct fold_opts fold = {.metric = o->metric,
+                             .had = only ? only->had : 0,
                              .kernel_suffix = o->kernel,
                              .lines = o->lines,
                              .inlines = o->inlines,
                              .pids = o->pids};
     struct profile p = {0};
     struct export_input in = {.session = s, .profile = &p};
-    int rc = held_apply(&fold, s, o->gil, o->idle, e);
+    struct split split;
+    int rc = split_apply(&split, s, o->split, e);
 
+    fold.units = split.units.a;
+    if (!rc)
+        rc = held_apply(&fold, s, o->gil, o->idle, e);
     if (!rc)
         rc = fold_profile(&p, s, &fold, e);
     if (!rc)
         rc = x->run(&in, out, e);
     profile_release(&p);
+    split_release(&split);
     return rc;
 }
 
@@ -76,11 +84,12 @@ static int export_timeline(const struct exporter *x, const struct export_opts *o
     struct export_input in = {.session = s, .timeline = &t};
     int rc;
 
-    if (o->metric || o->gil || o->idle)
+    if (o->metric || o->split || o->gil || o->idle)
         return err_set(e, "--%s is for profiles: %s writes a timeline, with everything on it",
-                       o->metric ? "metric"
-                       : o->gil  ? "gil"
-                                 : "idle",
+                       o->metric  ? "metric"
+                       : o->split ? "split"
+                       : o->gil   ? "gil"
+                                  : "idle",
                        x->name);
     if (!timeline_has(s))
         return err_set(e, "nothing in %s has a time, as in imported stacks: there is no timeline to write",

@@ -6,6 +6,7 @@
 #include "analyze/held.h"
 #include "analyze/only.h"
 #include "analyze/open.h"
+#include "analyze/split.h"
 #include "analyze/timeline.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 struct render_opts {
-    const char *format, *view, *output, *title, *only;
+    const char *format, *view, *output, *title, *only, *split;
     int kernel, lines, inlines, pids, gil, idle;
 };
 
@@ -28,6 +29,7 @@ static const struct opt options[] = {
                "to FILE, - is stdout (default: the session's name here)"),
     OPT_STRING(0, "only", struct render_opts, only, "WHAT",
                "only what happened during step:12-20, request:7, outside:step"),
+    OPT_STRING(0, "split", struct render_opts, split, "KIND", "each step, request or other mark apart"),
     OPT_STRING('t', "title", struct render_opts, title, "TEXT", "instead of the command line"),
     OPT_FLAG('g', "gil", struct render_opts, gil, "only what threads did while they held Python's GIL"),
     OPT_FLAG(0, "idle", struct render_opts, idle,
@@ -132,6 +134,22 @@ static int add_metrics(struct profile *p, const struct render_opts *o, const str
     return rc;
 }
 
+/* Of a session whose timeline is made: --split divides its events. */
+static int make_profile(struct profile *p, const struct render_opts *o, const struct renderer_ops *r,
+                        struct session *s, struct fold_opts fold, struct err *e)
+{
+    struct split split;
+    int rc = split_apply(&split, s, o->split, e);
+
+    fold.units = split.units.a;
+    rc = rc || held_apply(&fold, s, o->gil, o->idle, e) || fold_profile(p, s, &fold, e) ||
+                 (r->wants_metrics && add_metrics(p, o, s, fold, e))
+             ? -1
+             : 0;
+    split_release(&split);
+    return rc;
+}
+
 static int draw(const struct render_opts *o, struct session *s, struct err *e)
 {
     const struct view *view = find_view(o->view);
@@ -160,10 +178,8 @@ static int draw(const struct render_opts *o, struct session *s, struct err *e)
     if (check_timeline(view, r, s, e))
         return -1;
     quality_compute(&q, &s->store, &s->meta);
-    rc = only_apply(&only, s, o->only, e) || held_apply(&fold, s, o->gil, o->idle, e) ||
-                 fold_profile(&p, s, &fold, e) || (r->wants_metrics && add_metrics(&p, o, s, fold, e))
-             ? -1
-             : 0;
+    rc = only_apply(&only, s, o->only, e);
+    fold.had = only.had;
     if (!rc && r->wants_timeline && timeline_has(s)) {
         lanes.cut = o->only ? &only : NULL;
         lanes.lines = o->lines;
@@ -172,6 +188,7 @@ static int draw(const struct render_opts *o, struct session *s, struct err *e)
         timeline_build(&t, s, &lanes);
         in.timeline = &t;
     }
+    rc = rc || make_profile(&p, o, r, s, fold, e) ? -1 : 0;
     if (!rc)
         rc = r->render(&in, &out, e);
     if (!rc)

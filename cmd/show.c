@@ -333,6 +333,7 @@ static int show(struct show *x, struct err *e)
 
     quality_compute(&x->q, &x->s.store, &x->s.meta);
     rc = only_apply(&cut, &x->s, o->only, e);
+    fold.had = cut.had;
     cut_release(&cut);
     if (!rc)
         rc = held_apply(&fold, &x->s, o->gil, o->idle, e);

@@ -271,9 +271,8 @@ static void cut_level(const struct cut_scope *scope, const struct event *ev, uin
     }
 }
 
-static void cut_event(const struct cut *c, const struct event *ev, uint64_t lasts_to, struct store *out)
+void cut_event(const struct cut_scope *scope, const struct event *ev, uint64_t lasts_to, struct store *out)
 {
-    const struct cut_scope *scope = cut_of(c, ev->task);
     size_t i;
 
     if (is_gauge(ev)) {
@@ -289,13 +288,16 @@ static void cut_event(const struct cut *c, const struct event *ev, uint64_t last
         *vec_push(&out->events) = *ev;
 }
 
-void cut_apply(const struct cut *c, struct session *s)
+void cut_apply(struct cut *c, struct session *s)
 {
     uint64_t *ends = cut_ends(s);
     struct store kept = {0};
 
     for (size_t i = 0; i < s->store.events.n; i++)
-        cut_event(c, &s->store.events.a[i], ends[i], &kept);
+        if (s->store.events.a[i].kind < 32)
+            c->had |= 1u << s->store.events.a[i].kind;
+    for (size_t i = 0; i < s->store.events.n; i++)
+        cut_event(cut_of(c, s->store.events.a[i].task), &s->store.events.a[i], ends[i], &kept);
     vec_release(&s->store.events);
     s->store.events.a = kept.events.a;
     s->store.events.n = kept.events.n;

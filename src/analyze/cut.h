@@ -26,6 +26,7 @@ struct cut {
     VEC(struct cut_scope) scopes; /* 0: of processes that no unit is of */
     uint32_t *scope_of;           /* task id -> index */
     size_t ntasks;
+    uint32_t had; /* kinds of events that there were before: bits */
 };
 
 void cut_init(struct cut *c, const struct session *s, const struct units *u,
@@ -38,9 +39,12 @@ const struct cut_scope *cut_of(const struct cut *c, uint32_t task);
 /* The first piece that ends after `ts`; n where there is none. */
 size_t cut_find(const struct cut_scope *scope, uint64_t ts);
 
+/* Appends what of an event lies in a scope; lasts_to: of cut_ends(). */
+void cut_event(const struct cut_scope *scope, const struct event *ev, uint64_t lasts_to, struct store *out);
+
 /* Replaces the session's events by what is left of them. What is known of whole tasks alone, their CPU time,
  * is gone. */
-void cut_apply(const struct cut *c, struct session *s);
+void cut_apply(struct cut *c, struct session *s);
 
 /* Which scope each task is of: a number for each process with units of the kind, given to its descendants too
  * that have none; 0: neither. scope_of has ntasks + 1 entries; of_unit one for each of the choice. Returns

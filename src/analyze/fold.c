@@ -134,6 +134,12 @@ static uint32_t event_root(struct builder *b, const struct event *ev)
 {
     uint32_t task = ev->task <= b->s->tasks.list.n && !b->o->no_tasks ? ev->task : 0;
 
+    if (b->o->units) {
+        const char *unit = strtab_get(&b->s->strings, b->o->units[ev - b->s->events.a]);
+        uint32_t root = child_of(b, 0, fold_frames_marker(&b->frames, unit));
+
+        return task ? task_root(b, root, task) : root;
+    }
     if (!b->root[task])
         b->root[task] = (task ? task_root(b, 0, task) : 0) + 1;
     return b->root[task] - 1;
@@ -298,7 +304,7 @@ static void add_events(struct builder *b)
 /* Whether the trie is the tree already: imported stacks, all of them wanted. */
 static int is_whole(const struct builder *b)
 {
-    if (!b->frames.one_to_one || b->metric->by)
+    if (!b->frames.one_to_one || b->metric->by || b->o->units)
         return 0;
     for (size_t i = 0; i < b->s->events.n; i++) {
         const struct event *ev = &b->s->events.a[i];
@@ -436,6 +442,8 @@ static int choose_metric(struct builder *b, struct err *e)
     if (!b->metric)
         return no_metric(b->s, name, e);
     if (b->metric->kind == EVENT_SAMPLE) /* a session in which nothing ran is no error */
+        return 0;
+    if (b->o->had >> b->metric->kind & 1)
         return 0;
     return has_kind(b->s, b->metric->kind) ? 0 : no_metric(b->s, name, e);
 }

@@ -18,6 +18,8 @@ struct fold_opts {
     int gil;            /* only what threads did while they held the GIL */
     uint64_t idle_ns;   /* oncpu: time off the CPU counts as well, a sample for that many ns; 0: it doesn't */
     uint32_t pid, tid;  /* only this process / thread, 0: all */
+    uint32_t had;       /* kinds of events, bits: that there is none of them is no error: cut.h */
+    const uint32_t *units;   /* each event's root above its process, a string of the store: split.h; NULL */
     uint64_t from_ns, to_ns; /* only this part, ns since the session's start; to_ns 0: to the end */
 };
 

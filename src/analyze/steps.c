@@ -62,8 +62,7 @@ enum { MAIN, ALL };
 
 /* The units of one process, by start. */
 struct group {
-    VEC(uint32_t) units; /* indices into the parts */
-    VEC(uint64_t) ends;  /* the latest end up to here */
+    struct units_row row; /* indices into the parts */
     struct part outside;
     uint32_t task; /* the process's leader */
 };
@@ -185,21 +184,6 @@ static uint64_t inside(const struct event *ev, uint64_t ev_end, int sum, uint64_
     return sum ? between(ev->dur, from - ev->ts, to - ev->ts, ev_end - ev->ts) : to - from;
 }
 
-static size_t first_unit(const struct group *g, uint64_t ts)
-{
-    size_t low = 0, high = g->ends.n;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (g->ends.a[mid] <= ts)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 static void share_out(struct steps *x, const struct event *ev, uint64_t sum_end)
 {
     uint32_t task = ev->task <= x->s->store.tasks.list.n ? ev->task : 0, scope = x->scope_of[task];
@@ -208,9 +192,9 @@ static void share_out(struct steps *x, const struct event *ev, uint64_t sum_end)
     uint64_t end = sum_end ? sum_end : ev->ts + (instant ? 1 : ev->dur), left = instant ? 1 : ev->dur;
     const struct cut_scope *covered = &x->all.scopes.a[scope];
 
-    for (size_t i = first_unit(g, ev->ts); i < g->units.n; i++) {
-        const struct unit *u = unit_at(x, g->units.a[i]);
-        struct part *p = &x->parts[g->units.a[i]];
+    for (size_t i = units_row_find(&g->row, ev->ts); i < g->row.units.n; i++) {
+        const struct unit *u = unit_at(x, g->row.units.a[i]);
+        struct part *p = &x->parts[g->row.units.a[i]];
         uint64_t ns;
 
         if (u->start >= end)
@@ -222,7 +206,7 @@ static void share_out(struct steps *x, const struct event *ev, uint64_t sum_end)
         if (is)
             add_to(p, ev, ns, ev->value, MAIN);
         if (is && ev->kind == EVENT_OFFCPU)
-            add_wait(x, p, g->units.a[i], ev, ns);
+            add_wait(x, p, g->row.units.a[i], ev, ns);
     }
     for (size_t i = cut_find(covered, ev->ts); i < covered->ranges.n && covered->ranges.a[i].start < end; i++)
         left -= inside(ev, end, sum_end != 0, covered->ranges.a[i].start, covered->ranges.a[i].end);
@@ -242,10 +226,8 @@ static void group_units(struct steps *x)
         *vec_push(&x->groups) = (struct group){0};
     for (size_t i = 0; i < x->choice->chosen.n; i++) {
         struct group *g = &x->groups.a[of_unit[i]];
-        uint64_t end = unit_at(x, i)->end, latest = g->ends.n ? g->ends.a[g->ends.n - 1] : 0;
 
-        *vec_push(&g->units) = (uint32_t)i;
-        *vec_push(&g->ends) = end > latest ? end : latest;
+        units_row_add(&g->row, (uint32_t)i, unit_at(x, i)->end);
         g->task = unit_at(x, i)->task;
     }
     free(of_unit);
@@ -274,10 +256,8 @@ static void prepare(struct steps *x)
 
 static void release(struct steps *x)
 {
-    for (size_t i = 0; i < x->groups.n; i++) {
-        vec_release(&x->groups.a[i].units);
-        vec_release(&x->groups.a[i].ends);
-    }
+    for (size_t i = 0; i < x->groups.n; i++)
+        units_row_release(&x->groups.a[i].row);
     vec_release(&x->groups);
     cut_release(&x->all);
     map_release(&x->waits);
@@ -309,13 +289,15 @@ static void fill_task(const struct steps *x, uint32_t task, union table_cell *c)
     c[PID].count = t->ns_pid ? t->ns_pid : t->pid;
 }
 
-static void fill_part(const struct steps *x, const struct part *p, uint64_t time, union table_cell *c)
+/* recorded: what of its time lies in the recording. */
+static void fill_part(const struct steps *x, const struct part *p, uint64_t time, uint64_t recorded,
+                      union table_cell *c)
 {
     const char *name = strtab_get(&x->s->store.strings, (uint32_t)p->wait);
     const char *place = *name == '[' ? "" : name; /* "[short waits]" */
 
     c[TIME].count = time;
-    c[ONCPU].count = oncpu(x, p, time);
+    c[ONCPU].count = oncpu(x, p, recorded);
     c[OFFCPU].count = p->offcpu[MAIN];
     c[RUNQ].count = p->runq[MAIN];
     c[GIL].count = p->gil[MAIN];
@@ -332,6 +314,7 @@ static void fill_unit(const struct steps *x, size_t i, uint64_t median, union ta
 {
     const struct unit *u = unit_at(x, i);
     uint64_t time = u->end - u->start, start = x->s->meta.start_mono;
+    uint64_t before = u->start < start ? (u->end < start ? u->end : start) - u->start : 0;
     struct buf label = {0};
     int slow = median && (double)time >= SLOW * (double)median;
 
@@ -339,7 +322,7 @@ static void fill_unit(const struct steps *x, size_t i, uint64_t median, union ta
     c[UNIT].text = buf_detach(&label);
     fill_task(x, u->task, c);
     c[START].count = u->start > start ? u->start - start : 0;
-    fill_part(x, &x->parts[i], time, c);
+    fill_part(x, &x->parts[i], time, time - before, c);
     c[OF_MEDIAN].share = median ? (double)time / (double)median : NAN;
     if (slow || u->open)
         c[NOTE].text =
@@ -373,12 +356,12 @@ static void fill_outside(struct table *t, const struct steps *x)
         struct group *g = &x->groups.a[i];
         union table_cell *c;
 
-        if (!g->units.n)
+        if (!g->row.units.n)
             continue;
         c = table_add(t);
         c[UNIT].text = mem_strdup("[outside]");
         fill_task(x, g->task, c);
-        fill_part(x, &g->outside, uncovered(x, i), c);
+        fill_part(x, &g->outside, uncovered(x, i), uncovered(x, i), c);
         c[OF_MEDIAN].share = NAN;
     }
 }

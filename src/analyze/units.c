@@ -60,6 +60,35 @@ void units_label(const struct units *u, const struct unit *x, struct buf *out)
              strtab_get(&u->strings, x->id));
 }
 
+void units_row_add(struct units_row *r, uint32_t unit, uint64_t end)
+{
+    uint64_t latest = r->ends.n ? r->ends.a[r->ends.n - 1] : 0;
+
+    *vec_push(&r->units) = unit;
+    *vec_push(&r->ends) = end > latest ? end : latest;
+}
+
+size_t units_row_find(const struct units_row *r, uint64_t ts)
+{
+    size_t low = 0, high = r->ends.n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (r->ends.a[mid] <= ts)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+void units_row_release(struct units_row *r)
+{
+    vec_release(&r->units);
+    vec_release(&r->ends);
+}
+
 /* ---- choosing ---- */
 
 enum { KINDS_NAMED = 16 };

@@ -39,6 +39,16 @@ int units_choose(struct units_choice *c, const struct units *u, const char *text
 int units_choose_kind(struct units_choice *c, const struct units *u, const char *kind, struct err *e);
 void units_choice_release(struct units_choice *c);
 
+/* Some units by start, to find those that go on at a time. */
+struct units_row {
+    VEC(uint32_t) units; /* as they were given */
+    VEC(uint64_t) ends;  /* the latest end up to each */
+};
+
+void units_row_add(struct units_row *r, uint32_t unit, uint64_t end); /* in the order of their starts */
+size_t units_row_find(const struct units_row *r, uint64_t ts);        /* the first that may end after ts */
+void units_row_release(struct units_row *r);
+
 /* "step 12" */
 void units_label(const struct units *u, const struct unit *x, struct buf *out);
 

@@ -94,7 +94,13 @@ assert d["units_median_ns"] == sorted(x["ns"] for x in u[:5])[2]' --steps
         [ "$in" = "$(sum_of s $m step)" ]
         [ "$in" = "$(($(sum_of s $m step:0-2) + $(sum_of s $m step:3,4)))" ]
         [ "$((in + $(sum_of s $m outside:step)))" = "$whole" ]
+        # side by side
+        "$WPROF" export -m $m --split step s >folded
+        [ "$(awk '{ s += $NF } END { printf "%.0f", s }' folded)" = "$whole" ]
+        [ "$(awk '/^step 3;/ { s += $NF } END { printf "%.0f", s }' folded)" = "$(sum_of s $m step:3)" ]
     done
+    run -3 "$WPROF" export --format chrome --split step s
+    [[ $output == *"--split is for profiles"* ]]
     # the table counts the same
     whole=$(sum_of s offcpu) samples=$(sum_of s oncpu)
     judge s "

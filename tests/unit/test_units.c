@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps and requests out of markers, sessions cut down to them, and the table of them. */
 #include "analyze/only.h"
+#include "analyze/split.h"
 #include "analyze/steps.h"
 
 #include <setjmp.h>
@@ -232,6 +233,56 @@ static void whose_steps_count(void **state)
     assert_int_equal(left(others, "outside:step", EVENT_OFFCPU, SPLIT_TASK), 1000 - 350 - 100);
 }
 
+/* ---- side by side ---- */
+
+static uint64_t in_unit(const struct session *s, const struct split *x, uint16_t kind, const char *unit)
+{
+    uint64_t sum = 0;
+
+    assert_int_equal(x->units.n, s->store.events.n);
+    for (size_t i = 0; i < x->units.n; i++)
+        if (s->store.events.a[i].kind == kind && !strcmp(strtab_get(&s->store.strings, x->units.a[i]), unit))
+            sum += kind == EVENT_SAMPLE ? s->store.events.a[i].value : s->store.events.a[i].dur;
+    return sum;
+}
+
+static void split_up(void **state)
+{
+    struct session s;
+    struct split x;
+    struct err e = {0};
+
+    session_init(&s);
+    one_wait(&s);
+    samples_at(&s);
+    push(&s, EVENT_OFFCPU, SPLIT_TASK, 0, 1000, 0);
+    assert_int_equal(split_apply(&x, &s, NULL, &e), 0);
+    assert_int_equal(x.units.n, 0);
+    assert_int_equal(split_apply(&x, &s, "step", &e), 0);
+    assert_int_equal(in_unit(&s, &x, EVENT_OFFCPU, "step 0"), 100 + 100);
+    assert_int_equal(in_unit(&s, &x, EVENT_OFFCPU, "step 2"), 150 + 150);
+    assert_int_equal(in_unit(&s, &x, EVENT_OFFCPU, "step 7"), 100); /* the first has no such step */
+    assert_int_equal(in_unit(&s, &x, EVENT_OFFCPU, "[outside]"), 150 + 550);
+    assert_int_equal(total(&s, EVENT_OFFCPU, 0), 500 + 1000);
+    assert_int_equal(in_unit(&s, &x, EVENT_SAMPLE, "step 0"), 2);
+    assert_int_equal(total(&s, EVENT_SAMPLE, 0), 6);
+    split_release(&x);
+    session_free(&s);
+
+    session_init(&s);
+    one_wait(&s);
+    assert_int_equal(split_apply(&x, &s, "request", &e), 0);
+    assert_int_equal(in_unit(&s, &x, EVENT_OFFCPU, "request a") + in_unit(&s, &x, EVENT_OFFCPU, "request b"),
+                     200);
+    assert_int_equal(in_unit(&s, &x, EVENT_OFFCPU, "[outside]"), 500 - 170);
+    split_release(&x);
+    assert_int_equal(split_apply(&x, &s, "stop", &e), -1);
+    assert_string_equal(
+        e.msg, "--split stop: no marks of the kind 'stop'; did you mean 'step'? (there are: step, request)");
+    split_release(&x);
+    session_free(&s);
+}
+
 /* ---- the table ---- */
 
 static size_t column(const struct table *t, const char *key)
@@ -306,6 +357,7 @@ int main(void)
         cmocka_unit_test(sums_are_divided_exactly),
         cmocka_unit_test(levels_hold),
         cmocka_unit_test(whose_steps_count),
+        cmocka_unit_test(split_up),
         cmocka_unit_test(table),
     };
 
