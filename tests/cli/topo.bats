@@ -262,3 +262,23 @@ END
     in_graph 'cover("process")["denied"] > 0 and cover("process")["state"] == "partial" and 1 in of_pid'
     grep -q "may not be looked into" "$BATS_TEST_TMPDIR/err"
 }
+
+@test "--root: a recorded tree of files gives its graph" {
+    "$ROOT/tests/fsroot/unpack" "$ROOT/tests/fsroot/topo/small.tree" "$BATS_TEST_TMPDIR/root"
+    graph --root "$BATS_TEST_TMPDIR/root"
+    a=10 b=11
+    in_graph 'g["host"] == "node7" and sorted(of_pid) == [1, 10, 11, 20]'
+    in_graph 'of_pid[10]["attrs"]["name"] == "python3 (train)" and of_pid[10]["attrs"]["cpu_s"] == 9.05'
+    in_graph 'of_pid[10]["attrs"]["started_ns"] == 1700000050 * 10**9 and of_pid[10]["instance"] == "5000"'
+    in_graph '"abc" not in of_pid[10]["attrs"]["cmdline"]'
+    in_graph '[n["attrs"]["name"] for n in g["nodes"] if n["kind"] == "thread"] == ["python3 (train)", "pin memory"]'
+    in_graph 'len(edges("pipe", 11, 10)) == 1 and not edges("pipe", 10, 11) and len(edges("eventfd", 10, 11)) == 1'
+    in_graph 'len(edges("tcp", 10, 11)) == 1 and len(edges("tcp", 10, 20)) == 1' # the latter from namespace to namespace
+    in_graph '[(e["a"], e["b"]) for e in g["edges"] if e["kind"] == "connect"] == [
+        ("Socket(10.0.0.1:40001(TCP))", "Socket(10.0.0.2:80(TCP))"),
+        ("Socket(10.0.0.1:40002(TCP))", "Socket(8.8.8.8:443(TCP))"),
+        ("Socket(127.0.0.1:40000(TCP))", "Socket(127.0.0.1:5000(TCP),net=100)")]'
+    in_graph '"Socket(127.0.0.1:5000(TCP),net=101)" in nodes'
+    in_graph '"2 network namespaces" in cover("socket")["detail"] and "1 lines" in cover("socket")["detail"]'
+    run -0 diff <("$WPROF" topo --root "$BATS_TEST_TMPDIR/root") <("$WPROF" topo --root "$BATS_TEST_TMPDIR/root")
+}
