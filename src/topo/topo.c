@@ -25,7 +25,13 @@ const struct topo_source *const topo_sources[] = {
 const size_t ntopo_sources = ARRAY_SIZE(topo_sources);
 
 /* Seeds that are no source: the pids asked for, and what other hosts sent (wprof merge). */
-static const char seed_static[] = "static", seed_remote[] = "remote", seed_all[] = "all";
+static const char seed_static[] = "static", seed_remote[] = "remote", seed_all[] = "all",
+                  seed_witty[] = "witty";
+
+/* Where witty-profiler starts: their default seeds under our names. */
+static const char witty_seeds[] = "npu,gpu,remote,numa,rdma,static,common-parent";
+
+static const char *const seeds_beside[] = {seed_static, seed_remote, seed_all, seed_witty};
 
 void topo_opts_init(struct topo_opts *o)
 {
@@ -55,24 +61,26 @@ static int known(const char *name, int seed)
     for (size_t i = 0; i < ntopo_sources; i++)
         if (!strcmp(topo_sources[i]->name, name))
             return 1;
-    return seed && (!strcmp(name, seed_static) || !strcmp(name, seed_remote) || !strcmp(name, seed_all));
+    for (size_t i = 0; seed && i < ARRAY_SIZE(seeds_beside); i++)
+        if (!strcmp(seeds_beside[i], name))
+            return 1;
+    return 0;
 }
 
 static int check_list(const char *list, const char *option, int seed, struct err *e)
 {
     char *copy = mem_strdup(list), *rest = copy, *name;
-    const char *names[NSOURCES + 3], *near;
+    const char *names[NSOURCES + ARRAY_SIZE(seeds_beside)], *near;
     int rc = 0;
 
     for (size_t i = 0; i < NSOURCES; i++)
         names[i] = topo_sources[i]->name;
-    names[NSOURCES] = seed_static;
-    names[NSOURCES + 1] = seed_remote;
-    names[NSOURCES + 2] = seed_all;
+    for (size_t i = 0; i < ARRAY_SIZE(seeds_beside); i++)
+        names[NSOURCES + i] = seeds_beside[i];
     while (!rc && (name = strsep(&rest, ","))) {
         if (known(name, seed))
             continue;
-        near = opt_nearest(name, names, NSOURCES + (seed ? 3 : 0));
+        near = opt_nearest(name, names, NSOURCES + (seed ? ARRAY_SIZE(seeds_beside) : 0));
         rc = err_set(e, "%s: there is no source '%s'%s%s%s", option, name, near ? ", did you mean " : "",
                      near ? near : "", near ? "?" : " (wprof topo --sources lists them)");
     }
@@ -86,6 +94,12 @@ int topo_check(const struct topo_opts *o, struct err *e)
                    (o->without && check_list(o->without, "--without-source", 0, e))
                ? -1
                : 0;
+}
+
+/* Whether the graph is to start from what that source finds. */
+static int is_wanted_seed(const struct topo_opts *o, const char *name)
+{
+    return o->seed && (listed(o->seed, name) || (listed(o->seed, seed_witty) && listed(witty_seeds, name)));
 }
 
 /* ---- what the graph is about ---- */
@@ -138,11 +152,11 @@ static int is_seed(const struct topo_opts *o, const struct graph_node *n)
     int yes = 0;
 
     while (!yes && (source = strsep(&rest, ",")))
-        yes = *source && listed(o->seed, source);
+        yes = *source && is_wanted_seed(o, source);
     free(copy);
-    if (!yes && listed(o->seed, seed_remote))
+    if (!yes && is_wanted_seed(o, seed_remote))
         yes = strcmp(n->ns, GRAPH_LOCAL) != 0;
-    if (!yes && listed(o->seed, seed_static))
+    if (!yes && is_wanted_seed(o, seed_static))
         yes = !o->npids && n->kind == GRAPH_PROCESS;
     return yes;
 }
@@ -168,7 +182,7 @@ static int reduce(struct graph *g, const struct topo_opts *o, struct err *e)
     struct graph out;
     size_t found = 0;
 
-    if (o->npids && (!o->seed || listed(o->seed, seed_static))) {
+    if (o->npids && (!o->seed || is_wanted_seed(o, seed_static))) {
         found = add_pids(&c, o, &missing);
         add_descendants(&c);
         cover_pids(g, o, found, &missing);
@@ -219,7 +233,7 @@ int topo_snapshot(struct graph *g, const struct topo_opts *o, struct err *e)
 
         if (o->without && listed(o->without, s->name))
             graph_cover(g, &(struct graph_coverage){.source = s->name, .state = "off"});
-        else if (s->on_by_default || (o->seed && listed(o->seed, s->name)))
+        else if (s->on_by_default || is_wanted_seed(o, s->name))
             run[n++] = s;
     }
     if (runner_run(g, run, n, &ctx, e))

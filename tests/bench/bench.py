@@ -166,6 +166,24 @@ def bench_start(bench):
     bench.figure("wprof version", seconds * 1e3, "ms", "<= 10 ms", f"{seconds / true:.1f} x true")
 
 
+def bench_topology(bench, quick):
+    processes, sockets = (200, 1000) if quick else (2000, 10000)
+    crowd = subprocess.Popen([sys.executable, os.path.join(HERE, "crowd.py"), str(processes), str(sockets)],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    if crowd.stdout.readline() != b"ready\n":
+        bench.skip("topology of a crowd", f"{sockets} file descriptors")
+        return
+    out = os.path.join(bench.work, "topology.json")
+    took = [run([bench.wprof, "topo", "--format", "json", "-o", out]) for _ in range(3)]
+    ss = run(["ss", "-tunapx"]) if shutil.which("ss") else None
+    crowd.stdin.close()
+    crowd.wait()
+    what = f"topology of {processes} processes, {sockets} sockets"
+    bench.figure(f"{what}: time", min(t[0] for t in took), "s", "<= 1 s", f"ss {ss[0]:.3g} s" if ss else None)
+    bench.figure("  its CPU time", min(t[2] for t in took), "s", None, f"ss {ss[2]:.3g} s" if ss else None)
+    bench.figure("  its largest process", max(t[1] for t in took), "MB", "<= 100 MB")
+
+
 def main():
     quick = "--quick" in sys.argv
     args = [a for a in sys.argv[1:] if not a.startswith("--")]
@@ -174,6 +192,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="wprof-bench-") as work:
         bench = Bench(os.path.abspath(args[0]), work)
         bench_start(bench)
+        bench_topology(bench, quick)
         bench_folded(bench, quick)
         bench_tick(bench)
         bench_recording(bench, quick)

@@ -163,6 +163,9 @@ END
     in_graph 'a in of_pid and not edges("tcp", a, b) and cover("socket")["state"] == "off"'
     graph --seed socket --hops 0
     in_graph 'g["nodes"] and all("socket" in n["source"] for n in g["nodes"])'
+    graph --seed witty --pid "$a" --hops 0
+    in_graph 'a in of_pid and all("common-parent" in n["source"] or n["kind"] not in ("process", "thread") or n is of_pid[a]
+              for n in g["nodes"])'
     run -2 "$WPROF" topo --seed sockte
     [[ $output == *"did you mean socket?"* ]]
     run -2 "$WPROF" topo --without-source static
