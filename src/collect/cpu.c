@@ -5,6 +5,7 @@
 #include "collect/tick.h"
 #include "collect/trace.h"
 #include "model/collector.h"
+#include "model/store_visit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,12 @@ static void cpu_counters(struct collector *c)
     store_set_counter(s, "cpu.gil_held", c->trace->gils.held);
 }
 
+static void cpu_ids(struct collector *c, struct store_visit *v)
+{
+    trace_ids(c->trace, v);
+    store_visit_string(v, &c->metric);
+}
+
 static int cpu_stop(struct collector *c, struct err *e)
 {
     int rc;
@@ -157,5 +164,6 @@ const struct collector_ops collector_cpu = {
     .counters = cpu_counters,
     .detail = cpu_detail,
     .alive = cpu_alive,
+    .ids = cpu_ids,
     .free = cpu_free,
 };

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "model/store_visit.h"
 
 #include <stdlib.h>
 
@@ -57,6 +58,41 @@ static void release_all(struct map *m)
     for (size_t i = 0; (s = map_next(m, &i));)
         free((void *)(uintptr_t)s->val);
     map_release(m);
+}
+
+static void part_ids(struct gil_part *p, struct store_visit *v)
+{
+    store_visit_stack(v, &p->stack);
+    store_visit_wait_itself(v, &p->wait);
+}
+
+static void thread_ids(struct gil_thread *t, struct store_visit *v)
+{
+    part_ids(&t->first, v);
+    part_ids(&t->last, v);
+    for (size_t i = 0; i < HOLDERS; i++)
+        store_visit_stack(v, &t->held[i].stack);
+    store_visit_stack(v, &t->waker.stack);
+}
+
+static void holder_ids(struct gil_holder *h, struct store_visit *v)
+{
+    store_visit_stack(v, &h->off.stack);
+    store_visit_stack(v, &h->seen[0].stack);
+    store_visit_stack(v, &h->seen[1].stack);
+    store_visit_stack(v, &h->gave.stack);
+}
+
+void gils_ids(struct gils *g, struct store_visit *v)
+{
+    struct map_slot *s;
+
+    for (size_t i = 0; (s = map_next(&g->threads, &i));)
+        thread_ids((struct gil_thread *)(uintptr_t)s->val, v);
+    for (size_t i = 0; (s = map_next(&g->holders, &i));)
+        holder_ids((struct gil_holder *)(uintptr_t)s->val, v);
+    store_visit_cache(v, &g->names);
+    store_visit_frame(v, &g->frame);
 }
 
 void gils_release(struct gils *g)

@@ -43,6 +43,8 @@ struct gils {
 };
 
 void gils_init(struct gils *g, struct store *s);
+struct store_visit;
+void gils_ids(struct gils *g, struct store_visit *v); /* model/store_visit.h */
 void gils_release(struct gils *g);
 
 /* The stack with the frame `[waiting for the GIL]` on top of it. */

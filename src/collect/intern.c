@@ -2,6 +2,7 @@
 #include "collect/intern.h"
 
 #include "base/hash.h"
+#include "model/store_visit.h"
 #include "platform/clock.h"
 #include "platform/perfmap.h"
 #include "platform/procfs.h"
@@ -23,6 +24,12 @@ void intern_release(struct intern *n)
     map_release(&n->kernel);
     map_release(&n->memo);
     vec_release(&n->raw);
+}
+
+void intern_ids(struct intern *n, struct store_visit *v)
+{
+    store_visit_cache(v, &n->kernel);
+    store_visit_cache(v, &n->memo);
 }
 
 uint32_t intern_marker(struct intern *n, const char *text)

@@ -43,6 +43,9 @@ static inline struct raw_frame *intern_push(struct intern *n)
     return vec_push(&n->raw);
 }
 
+struct store_visit;
+void intern_ids(struct intern *n, struct store_visit *v); /* model/store_visit.h */
+
 /* A frame that is a text in brackets. */
 uint32_t intern_marker(struct intern *n, const char *text);
 

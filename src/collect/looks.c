@@ -2,6 +2,7 @@
 #include "collect/looks.h"
 
 #include "base/mem.h"
+#include "model/store_visit.h"
 #include "platform/clock.h"
 #include "platform/perf_event.h"
 
@@ -428,6 +429,14 @@ int looks_end(struct looks *l, struct err *e)
         check_whole(l, o->processes.a[i], ts);
     }
     return 0;
+}
+
+void looks_ids(struct looks *x, struct store_visit *v)
+{
+    outside_ids(&x->outside, v);
+    if (x->visited != v->pass)
+        store_visit_string(v, &x->metric);
+    x->visited = v->pass;
 }
 
 void looks_counters(struct looks *l)

@@ -20,6 +20,7 @@ struct looks {
     int sampling;         /* samples are wanted */
     int by_ticks;         /* no schedstat here: CPU times are to a clock tick */
     uint32_t metric;
+    uint64_t visited; /* the last pass of looks_ids() */
     struct looks_private *own;
 };
 
@@ -30,6 +31,8 @@ int looks_begin(struct looks *l, struct err *e); /* more than once is fine */
 int looks_fd(struct looks *l);
 int looks_poll(struct looks *l, struct err *e);
 int looks_end(struct looks *l, struct err *e);
+struct store_visit;
+void looks_ids(struct looks *x, struct store_visit *v); /* model/store_visit.h; more than once is fine */
 void looks_counters(struct looks *l);
 
 #endif

@@ -71,6 +71,11 @@ static int look_poll(struct collector *c, struct err *e)
     return looks_poll(c->looks, e);
 }
 
+static void look_ids(struct collector *c, struct store_visit *v)
+{
+    looks_ids(c->looks, v);
+}
+
 static void look_counters(struct collector *c)
 {
     looks_counters(c->looks);
@@ -107,6 +112,7 @@ const struct collector_ops collector_cpu_looks = {
     .counters = look_counters,
     .detail = look_detail,
     .alive = look_alive,
+    .ids = look_ids,
     .free = look_free,
 };
 
@@ -123,5 +129,6 @@ const struct collector_ops collector_offcpu_looks = {
     .counters = look_counters,
     .detail = look_detail,
     .alive = look_alive,
+    .ids = look_ids,
     .free = look_free,
 };

@@ -124,6 +124,13 @@ static int listen_alone(struct collector *c, struct err *e)
     return 0;
 }
 
+static void metrics_ids(struct collector *c, struct store_visit *v)
+{
+    metrics_out_ids(&c->m.out, v);
+    if (c->trace)
+        trace_ids(c->trace, v);
+}
+
 static int metrics_start(struct collector *c, struct err *e)
 {
     struct itimerspec every = {{1, 0}, {0, FIRST_NS}};
@@ -259,5 +266,6 @@ const struct collector_ops collector_metrics = {
     .ended = metrics_ended,
     .counters = metrics_counters,
     .detail = metrics_detail,
+    .ids = metrics_ids,
     .free = metrics_free,
 };

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/metrics_series.h"
 
+#include "model/store_visit.h"
+
 void metrics_out_init(struct metrics_out *o, struct store *s)
 {
     *o = (struct metrics_out){.store = s};
     for (unsigned id = METRIC_NONE + 1; id < METRIC_IDS; id++)
         o->names[id] = strtab_add(&s->strings, metrics_get((enum metric_id)id)->name);
+}
+
+void metrics_out_ids(struct metrics_out *o, struct store_visit *v)
+{
+    for (unsigned id = METRIC_NONE + 1; id < METRIC_IDS; id++)
+        store_visit_string(v, &o->names[id]);
 }
 
 static void put(struct metrics_out *o, struct metrics_key key, uint64_t ts, uint64_t dur, uint64_t value)

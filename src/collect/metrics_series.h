@@ -19,6 +19,9 @@ struct metrics_out {
 
 void metrics_out_init(struct metrics_out *o, struct store *s);
 
+struct store_visit;
+void metrics_out_ids(struct metrics_out *o, struct store_visit *v); /* model/store_visit.h */
+
 /* One metric of one thing. A run of intervals in which nothing was added becomes one event. */
 struct metrics_series {
     uint64_t value; /* as it was last read */

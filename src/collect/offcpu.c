@@ -12,6 +12,7 @@
 #include "collect/wait_kernel.h"
 #include "collect/wait_name.h"
 #include "model/collector.h"
+#include "model/store_visit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -420,6 +421,18 @@ static void offcpu_counters(struct collector *c)
     }
 }
 
+static void offcpu_ids(struct collector *c, struct store_visit *v)
+{
+    struct map_slot *s;
+
+    trace_ids(c->trace, v);
+    wait_namer_ids(&c->namer, v);
+    for (size_t i = 0; i < MARKERS; i++)
+        store_visit_stack(v, &c->markers[i]);
+    for (size_t i = 0; (s = map_next(&c->threads.by_tid, &i));)
+        store_visit_stack(v, &((struct offcpu_pending *)(uintptr_t)s->val)->waker.stack);
+}
+
 static int offcpu_stop(struct collector *c, struct err *e)
 {
     int rc;
@@ -471,5 +484,6 @@ const struct collector_ops collector_offcpu = {
     .counters = offcpu_counters,
     .detail = offcpu_detail,
     .alive = offcpu_alive,
+    .ids = offcpu_ids,
     .free = offcpu_free,
 };

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "collect/untaken.h"
 #include "collect/wait_class.h"
+#include "model/store_visit.h"
 #include "platform/clock.h"
 
 #include <fcntl.h>
@@ -101,6 +102,22 @@ static void process_free(struct outside_process *p)
     close_fd(p->image_fd);
     vec_release(&p->python);
     free(p);
+}
+
+void outside_ids(struct outside *o, struct store_visit *v)
+{
+    if (o->visited == v->pass)
+        return;
+    o->visited = v->pass;
+    stack_taker_ids(&o->taker, v);
+    wait_namer_ids(&o->namer, v);
+    gils_ids(&o->gils, v);
+    for (size_t i = 0; i < ARRAY_SIZE(o->markers); i++)
+        store_visit_stack(v, &o->markers[i]);
+    for (size_t i = 0; i < o->threads.n; i++) {
+        store_visit_stack(v, &o->threads.a[i]->spot.stack);
+        store_visit_wait(v, &o->threads.a[i]->spot.wait);
+    }
 }
 
 void outside_release(struct outside *o)
@@ -503,9 +520,22 @@ void outside_follow_more(struct outside *o)
     }
 }
 
+/* With a ring, sums must be of a time that is short against it. */
+static void send_sums(struct outside *o)
+{
+    uint64_t now = clock_monotonic();
+
+    for (size_t i = 0; i < o->threads.n; i++)
+        if (!o->threads.a[i]->ended)
+            outside_spans_end(o, o->threads.a[i], now);
+}
+
 void outside_counters(struct outside *o)
 {
     struct store *s = o->ctx->store;
+
+    if (o->ctx->ring)
+        send_sums(o);
 
     store_set_counter(s, "target.cpu_ns", outside_run_ns(o));
     store_set_counter(s, "cpu.nostack", o->taker.nostack);

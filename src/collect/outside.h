@@ -38,6 +38,7 @@ struct outside_thread {
     uint64_t named_ns;        /* when its name was last read */
     uint64_t short_ns[2];     /* waits, delays that were too short to list */
     uint32_t short_n[2];
+    uint64_t short_since;     /* from when on these are */
     uint64_t last_ts;         /* when it was last looked at, or switched */
     struct proctask_run last; /* tier C: its figures then */
     uint64_t off_since;       /* tier C: the wait under way; tier B: any time off the CPU */
@@ -104,12 +105,15 @@ struct outside {
     struct py_process *memory[OUTSIDE_MEMORIES]; /* by pid: each knows what its process's walks take */
     uint8_t *stack;                              /* OUTSIDE_STACK bytes, of a thread's */
     uint32_t markers[8];
+    uint64_t visited;  /* the last pass of outside_ids() */
     uint64_t ended_ns; /* run_ns of threads that have ended */
     int off;           /* waits are wanted */
     struct outside_stats stats;
 };
 
 int outside_init(struct outside *o, struct record_ctx *ctx, struct err *e);
+struct store_visit;
+void outside_ids(struct outside *o, struct store_visit *v); /* model/store_visit.h; more than once is fine */
 void outside_release(struct outside *o);
 
 /* ---- who there is ---- */

@@ -47,6 +47,8 @@ void outside_span(struct outside *o, struct outside_thread *t, uint16_t kind, ui
     if (!o->off || !dur)
         return;
     if (dur < o->ctx->min_block) {
+        if (!t->short_n[0] && !t->short_n[1])
+            t->short_since = o->ctx->ring ? ts : o->ctx->start_mono;
         t->short_ns[delay] += dur;
         t->short_n[delay]++;
         return;
@@ -78,7 +80,7 @@ void outside_spans_end(struct outside *o, struct outside_thread *t, uint64_t ts)
         if (!t->short_n[delay] || !o->off)
             continue;
         *vec_push(&o->ctx->store->events) =
-            (struct event){.ts = o->ctx->start_mono,
+            (struct event){.ts = t->short_since,
                            .dur = t->short_ns[delay],
                            .value = t->short_n[delay],
                            .task = who_task(&o->who, &t->task, ts),

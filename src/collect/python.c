@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "model/store_visit.h"
 #include "unwind/py_walk.h"
 
 #include <stdio.h>
@@ -26,6 +27,12 @@ void pythons_release(struct pythons *py)
     py_codes_release(&py->codes);
     vec_release(&py->layouts);
     free(py->memory);
+}
+
+void pythons_ids(struct pythons *py, struct store_visit *v)
+{
+    store_visit_cache(v, &py->frames);
+    store_visit_frame(v, &py->unnamed);
 }
 
 struct py_mem pythons_memory(struct pythons *py, const struct process *p)

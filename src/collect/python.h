@@ -54,6 +54,9 @@ void pythons_code(struct pythons *py, const struct wire_pycode *r);
  * from then on, which is said. */
 void pythons_check(struct pythons *py, struct process *p);
 
+struct store_visit;
+void pythons_ids(struct pythons *py, struct store_visit *v); /* model/store_visit.h */
+
 /* Its memory, while it lives; borrowed until the next call. */
 struct py_mem pythons_memory(struct pythons *py, const struct process *p);
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "collect/outside_sample.h"
 #include "collect/tick.h"
+#include "model/store_visit.h"
 #include "platform/clock.h"
 
 #include <errno.h>
@@ -582,6 +583,14 @@ int rings_end(struct rings *r, struct err *e)
     apply_all(r, UINT64_MAX);
     end_spans(r, now);
     return 0;
+}
+
+void rings_ids(struct rings *x, struct store_visit *v)
+{
+    outside_ids(&x->outside, v);
+    if (x->visited != v->pass)
+        store_visit_string(v, &x->metric);
+    x->visited = v->pass;
 }
 
 void rings_counters(struct rings *r)

@@ -16,6 +16,7 @@ struct rings {
     struct perf_task events;
     char why[200]; /* why the event isn't a counter of the CPU; "" */
     uint32_t metric;
+    uint64_t visited; /* the last pass of rings_ids() */
     uint64_t taken, lost;
     uint64_t tick_ns;     /* of one bare tick, 0: not measured */
     uint64_t python_late; /* samples whose Python part came too late to be read */
@@ -30,6 +31,8 @@ int rings_begin(struct rings *r, struct err *e); /* more than once is fine */
 int rings_fd(struct rings *r);
 int rings_poll(struct rings *r, struct err *e);
 int rings_end(struct rings *r, struct err *e); /* no more events; what is there is taken */
+struct store_visit;
+void rings_ids(struct rings *x, struct store_visit *v); /* model/store_visit.h; more than once is fine */
 void rings_counters(struct rings *r);
 
 #endif

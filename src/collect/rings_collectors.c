@@ -70,6 +70,11 @@ static int ring_poll(struct collector *c, struct err *e)
     return rings_poll(c->rings, e);
 }
 
+static void ring_ids(struct collector *c, struct store_visit *v)
+{
+    rings_ids(c->rings, v);
+}
+
 static void ring_counters(struct collector *c)
 {
     rings_counters(c->rings);
@@ -106,6 +111,7 @@ const struct collector_ops collector_cpu_rings = {
     .counters = ring_counters,
     .detail = ring_detail,
     .alive = ring_alive,
+    .ids = ring_ids,
     .free = ring_free,
 };
 
@@ -122,5 +128,6 @@ const struct collector_ops collector_offcpu_rings = {
     .counters = ring_counters,
     .detail = ring_detail,
     .alive = ring_alive,
+    .ids = ring_ids,
     .free = ring_free,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/stack.h"
 
+#include "model/store_visit.h"
+
 #include <string.h>
 
 /* The parts of a record, checked against its size. */
@@ -17,6 +19,21 @@ void stack_taker_init(struct stack_taker *k, struct store *s, struct meta *m, st
     intern_init(&k->intern, s, track_modules(t));
     pythons_init(&k->pythons, s, m, b, t);
     k->track = t;
+}
+
+void stack_taker_ids(struct stack_taker *k, struct store_visit *v)
+{
+    const struct processes *ps = track_processes(k->track);
+
+    if (k->visited == v->pass)
+        return;
+    k->visited = v->pass;
+    intern_ids(&k->intern, v);
+    pythons_ids(&k->pythons, v);
+    store_visit_frame(v, &k->truncated);
+    store_visit_frame(v, &k->lost);
+    for (size_t i = 0; i < ps->list.n; i++)
+        store_visit_cache(v, &ps->list.a[i]->frames);
 }
 
 void stack_taker_release(struct stack_taker *k)

@@ -31,10 +31,14 @@ struct stack_taker {
     struct walk_frame frames[STACK_NATIVE];
     struct py_native spans[STACK_NATIVE];
     struct py_slot slots[STACK_NATIVE + WIRE_PYTHON_MAX];
+    uint64_t visited; /* the last pass of stack_taker_ids() */
 };
 
 void stack_taker_init(struct stack_taker *k, struct store *s, struct meta *m, struct bpfside *b,
                       struct track *t);
+struct store_visit;
+void stack_taker_ids(struct stack_taker *k,
+                     struct store_visit *v); /* model/store_visit.h; more than once is fine */
 void stack_taker_release(struct stack_taker *k);
 
 /* The stack's id, and the EVENT_ flags in *flags. p NULL: a kernel thread. */

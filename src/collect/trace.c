@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "collect/untaken.h"
+#include "model/store_visit.h"
 #include "platform/clock.h"
 #include "platform/perf_event.h"
 
@@ -43,6 +44,7 @@ struct trace_private {
     size_t followed;      /* of the context's targets: it gets more */
     uint64_t gathered;    /* time up to which all records of changes have been read */
     struct handler handlers[WIRE_TYPES];
+    uint64_t visited; /* the last pass of trace_ids() */
 };
 
 /* ---- what happens to processes ---- */
@@ -323,6 +325,15 @@ int trace_fd(struct trace *t, struct err *e)
 int trace_handles(const struct trace *t, uint32_t type)
 {
     return t->own->handlers[type].each != NULL;
+}
+
+void trace_ids(struct trace *t, struct store_visit *v)
+{
+    if (t->own->visited == v->pass)
+        return;
+    t->own->visited = v->pass;
+    stack_taker_ids(&t->taker, v);
+    gils_ids(&t->gils, v);
 }
 
 void trace_counters(struct trace *t, int final)

@@ -44,6 +44,8 @@ int trace_poll(struct trace *t, struct err *e);
 int trace_handles(const struct trace *t, uint32_t type); /* somebody takes these records */
 
 /* Sets the counters of no single collector; final: the last time, the programs' costs go to the debug log. */
+struct store_visit;
+void trace_ids(struct trace *t, struct store_visit *v); /* model/store_visit.h; more than once is fine */
 void trace_counters(struct trace *t, int final);
 int trace_alive(const struct trace *t); /* followed processes that are still there */
 

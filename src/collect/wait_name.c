@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "collect/wait_class.h"
+#include "model/store_visit.h"
 #include "platform/clock.h"
 
 #include <arpa/inet.h>
@@ -24,6 +25,11 @@ enum { PEERS_MAX = 3 };
 void wait_namer_init(struct wait_namer *n, struct store *s, struct track *t)
 {
     *n = (struct wait_namer){.store = s, .track = t};
+}
+
+void wait_namer_ids(struct wait_namer *n, struct store_visit *v)
+{
+    store_visit_cache(v, &n->names);
 }
 
 void wait_namer_release(struct wait_namer *n)

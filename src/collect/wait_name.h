@@ -28,6 +28,9 @@ struct wait_namer {
 void wait_namer_init(struct wait_namer *n, struct store *s, struct track *t);
 void wait_namer_release(struct wait_namer *n);
 
+struct store_visit;
+void wait_namer_ids(struct wait_namer *n, struct store_visit *v); /* model/store_visit.h */
+
 /* A string of the store, 0: there is nothing to say. p NULL: a kernel thread. */
 uint32_t wait_name(struct wait_namer *n, const struct process *p, const struct wire_wait *w);
 

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 struct trace;
+struct store_visit;
 struct rings;
 struct looks;
 
@@ -66,6 +67,10 @@ struct collector_ops {
     void (*counters)(struct collector *c);           /* sets its counters in the store, also while running */
     const char *(*detail)(struct collector *c);      /* one phrase for meta.json and the summary */
     int (*alive)(struct collector *c);               /* targets still alive (-p); NULL: does not know */
+    /* Names the ids of strings, frames, stacks and waits that it holds: model/store_visit.h. NULL: it can't,
+     * and with
+     * --ring what nobody uses any more stays in memory. What collectors share is visited for each of them. */
+    void (*ids)(struct collector *c, struct store_visit *v);
     void (*free)(struct collector *c);
 };
 

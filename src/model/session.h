@@ -104,10 +104,11 @@ int session_add_artifact(struct session_writer *w, struct meta *m, const char *k
 int session_reload(struct session_writer *w, struct err *e);
 
 /*
- * A new log takes the old one's place: all that is in the store, the events too, which stay there. For those
- * who drop events that are too old. -1 with `e`: the old log is as it was.
+ * A new log takes the old one's place: all that is in `s`, the events too, which stay there. `s` is the
+ * writer's store, or becomes it at once (its content is moved there). For those who drop events that are too
+ * old. -1 with `e`: the old log is as it was.
  */
-int session_renew(struct session_writer *w, struct err *e);
+int session_renew(struct session_writer *w, struct store *s, struct err *e);
 /* The events in the store are all that the sealed session is to have, and the log is made anew of them and of
  * what they need. Like session_reload(), it is followed by sealing only. */
 void session_only(struct session_writer *w);

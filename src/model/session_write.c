@@ -380,13 +380,13 @@ static int rewrite_smaller(struct session_writer *w, struct err *e)
     return rc;
 }
 
-int session_renew(struct session_writer *w, struct err *e)
+int session_renew(struct session_writer *w, struct store *s, struct err *e)
 {
     uint64_t reserve = w->log.log.reserve;
 
-    for (uint32_t id = 1; id <= w->store->tasks.list.n; id++)
-        tasks_touch(&w->store->tasks, id);
-    if (rewrite(w, w->store, REWRITE_GOES_ON, e))
+    for (uint32_t id = 1; id <= s->tasks.list.n; id++)
+        tasks_touch(&s->tasks, id);
+    if (rewrite(w, s, REWRITE_GOES_ON, e))
         return -1;
     wlog_reserve(&w->log.log, reserve);
     return 0;

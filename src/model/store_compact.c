@@ -2,6 +2,7 @@
 #include "model/store_compact.h"
 
 #include "model/store_log.h"
+#include "model/store_visit.h"
 
 #include <string.h>
 
@@ -69,10 +70,6 @@ static void use_all(struct ids *x)
 {
     const struct store *s = x->from;
 
-    x->used_frame = mem_calloc(s->frames.list.n + 1, 1);
-    x->used_stack = mem_calloc(s->stacks.nodes.n + 1, 1);
-    x->used_task = mem_calloc(s->tasks.list.n + 1, 1);
-    x->used_wait = mem_calloc(s->waits.list.n + 1, 1);
     for (size_t i = 0; i < s->events.n; i++) {
         use_task(x, s->events.a[i].task);
         use_stack(x, s->events.a[i].stack);
@@ -256,43 +253,73 @@ static void compact_rest(struct ids *x)
     store_events_sort(to->events.a, to->events.n, 0);
 }
 
-static void compact(struct store *to, const struct store *from, int only_used)
+static void compact(struct ids *x)
 {
-    struct ids x = {.frame = mem_calloc(from->frames.list.n + 1, sizeof(uint32_t)),
-                    .stack = mem_calloc(from->stacks.nodes.n + 1, sizeof(uint32_t)),
-                    .string = mem_calloc(strtab_count(&from->strings) + 1, sizeof(uint32_t)),
-                    .task = mem_calloc(from->tasks.list.n + 1, sizeof(uint32_t)),
-                    .wait = mem_calloc(from->waits.list.n + 1, sizeof(uint32_t)),
-                    .from = from,
-                    .to = to};
+    if (x->used_task)
+        use_all(x);
+    number(x->task, x->used_task, x->from->tasks.list.n);
+    number(x->wait, x->used_wait, x->from->waits.list.n);
+    compact_modules(x);
+    compact_frames(x);
+    compact_stacks(x);
+    compact_rest(x);
+}
 
-    if (only_used)
-        use_all(&x);
-    number(x.task, x.used_task, from->tasks.list.n);
-    number(x.wait, x.used_wait, from->waits.list.n);
-    compact_modules(&x);
-    compact_frames(&x);
-    compact_stacks(&x);
-    compact_rest(&x);
-    free(x.frame);
-    free(x.stack);
-    free(x.string);
-    free(x.task);
-    free(x.wait);
-    free(x.used_frame);
-    free(x.used_stack);
-    free(x.used_task);
-    free(x.used_wait);
+static void new_ids(struct ids *x)
+{
+    const struct store *s = x->from;
+
+    x->frame = mem_calloc(s->frames.list.n + 1, sizeof(uint32_t));
+    x->stack = mem_calloc(s->stacks.nodes.n + 1, sizeof(uint32_t));
+    x->string = mem_calloc(strtab_count(&s->strings) + 1, sizeof(uint32_t));
+    x->wait = mem_calloc(s->waits.list.n + 1, sizeof(uint32_t));
+    x->task = mem_calloc(s->tasks.list.n + 1, sizeof(uint32_t));
+}
+
+static void release_ids(struct ids *x)
+{
+    free(x->frame);
+    free(x->stack);
+    free(x->string);
+    free(x->wait);
+    free(x->task);
+    free(x->used_frame);
+    free(x->used_stack);
+    free(x->used_task);
+    free(x->used_wait);
 }
 
 void store_compact(struct store *to, const struct store *from)
 {
-    compact(to, from, 0);
+    struct ids x = {.from = from, .to = to};
+
+    new_ids(&x);
+    compact(&x);
+    release_ids(&x);
 }
 
 void store_compact_used(struct store *to, const struct store *from)
 {
-    compact(to, from, 1);
+    struct ids x = {.from = from, .to = to};
+
+    new_ids(&x);
+    x.used_frame = mem_calloc(from->frames.list.n + 1, 1);
+    x.used_stack = mem_calloc(from->stacks.nodes.n + 1, 1);
+    x.used_wait = mem_calloc(from->waits.list.n + 1, 1);
+    x.used_task = mem_calloc(from->tasks.list.n + 1, 1);
+    compact(&x);
+    release_ids(&x);
+}
+
+void store_compact_replace(struct store *s, struct store *to)
+{
+    for (size_t i = 0; i < to->frames.modules.n; i++) {
+        to->frames.modules.a[i].fd = s->frames.modules.a[i].fd;
+        s->frames.modules.a[i].fd = -1;
+    }
+    store_release(s);
+    *s = *to;
+    *to = (struct store){0};
 }
 
 void store_keep_used(struct store *s)
@@ -300,10 +327,50 @@ void store_keep_used(struct store *s)
     struct store small = {0};
 
     store_compact_used(&small, s);
-    for (size_t i = 0; i < small.frames.modules.n; i++) {
-        small.frames.modules.a[i].fd = s->frames.modules.a[i].fd;
-        s->frames.modules.a[i].fd = -1;
+    store_compact_replace(s, &small);
+}
+
+/* What is marked stands for itself only so far: a stack needs those above it and their frames, a wait its
+ * stack. */
+static void use_what_marked_needs(struct ids *x, const struct store_visit *v)
+{
+    const struct store *s = x->from;
+
+    for (uint32_t id = 1; id <= s->waits.list.n; id++) {
+        if (!v->used_wait[id])
+            continue;
+        v->used_wait[id] = 0;
+        use_wait(x, id);
     }
-    store_release(s);
-    *s = small;
+    for (uint32_t id = 1; id <= s->stacks.nodes.n; id++) {
+        if (!v->used_stack[id])
+            continue;
+        v->used_stack[id] = 0;
+        use_stack(x, id);
+    }
+}
+
+void store_compact_visited(struct store *to, struct store_visit *v)
+{
+    const struct store *from = v->store;
+    struct ids x = {.from = from,
+                    .to = to,
+                    .frame = v->frame,
+                    .stack = v->stack,
+                    .string = v->string,
+                    .wait = v->wait,
+                    .task = mem_calloc(from->tasks.list.n + 1, sizeof(uint32_t)),
+                    .used_frame = v->used_frame,
+                    .used_stack = v->used_stack,
+                    .used_wait = v->used_wait,
+                    .used_task = mem_alloc(from->tasks.list.n + 1)};
+
+    memset(x.used_task, 1, from->tasks.list.n + 1);
+    use_what_marked_needs(&x, v);
+    compact(&x);
+    for (uint32_t id = 1; id <= strtab_count(&from->strings); id++)
+        if (v->used_string[id])
+            string(&x, id);
+    free(x.task);
+    free(x.used_task);
 }

@@ -18,4 +18,13 @@ void store_compact_used(struct store *to, const struct store *from);
 /* The same in place; modules keep their fds. */
 void store_keep_used(struct store *s);
 
+/* ---- of store_visit.h ---- */
+
+struct store_visit;
+
+/* What the events and v's used ids need, all tasks; gives v the new ids. */
+void store_compact_visited(struct store *to, struct store_visit *v);
+/* `to` becomes `s`, with s's fds; `to` is empty then. */
+void store_compact_replace(struct store *s, struct store *to);
+
 #endif

@@ -35,12 +35,23 @@ void waits_release(struct waits *w)
     index_release(&w->index);
 }
 
+/* A table that was made otherwise than by adding has none yet. */
+static void build_index(struct waits *w)
+{
+    index_release(&w->index);
+    for (uint32_t id = 1; id <= w->list.n; id++)
+        index_add(&w->index, hash_bytes(&w->list.a[id - 1], sizeof(*w->list.a)), id);
+}
+
 uint32_t waits_add(struct waits *w, const struct wait *key)
 {
     struct lookup l = {w, key};
     uint64_t hash = hash_bytes(key, sizeof(*key));
-    uint32_t id = index_find(&w->index, hash, same, &l);
+    uint32_t id;
 
+    if (w->index.n != w->list.n)
+        build_index(w);
+    id = index_find(&w->index, hash, same, &l);
     if (id)
         return id;
     *vec_push(&w->list) = *key;

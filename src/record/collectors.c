@@ -205,6 +205,21 @@ void collectors_poll_all(struct collectors *s)
         collectors_poll(s, i);
 }
 
+int collectors_can_move(const struct collectors *s)
+{
+    for (size_t i = 0; i < s->list.n; i++)
+        if (s->list.a[i].c && !s->list.a[i].ops->ids)
+            return 0;
+    return 1;
+}
+
+void collectors_ids(struct collectors *s, struct store_visit *v)
+{
+    for (size_t i = 0; i < s->list.n; i++)
+        if (s->list.a[i].c)
+            s->list.a[i].ops->ids(s->list.a[i].c, v);
+}
+
 void collectors_counters(struct collectors *s)
 {
     for (size_t i = 0; i < s->list.n; i++) {

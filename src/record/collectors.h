@@ -46,6 +46,9 @@ size_t collectors_start(struct collectors *s, struct err *e);
 int collectors_watch(struct collectors *s, int epoll, struct err *e);
 void collectors_poll(struct collectors *s, size_t i); /* one that fails is said and stopped */
 void collectors_poll_all(struct collectors *s);
+/* Whether all that run can name the ids they hold, and have them visited. */
+int collectors_can_move(const struct collectors *s);
+void collectors_ids(struct collectors *s, struct store_visit *v);
 void collectors_counters(struct collectors *s);
 void collectors_ended(struct collectors *s); /* the command is a zombie */
 void collectors_stop(struct collectors *s);  /* in reverse order */

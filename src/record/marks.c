@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/marks.h"
 
+#include "model/store_visit.h"
+
 #include "base/log.h"
 #include "record/about.h"
 #include "record/marks_pairs.h"
@@ -165,6 +167,14 @@ void marks_on_mark(struct marks *m, marks_seen seen, void *arg)
 {
     m->seen = seen;
     m->seen_arg = arg;
+}
+
+void marks_ids(struct marks *m, struct store_visit *v)
+{
+    for (size_t i = 0; m && i < m->pending.n; i++)
+        store_visit_string(v, &m->pending.a[i].text);
+    if (m && v->moved)
+        m->texts = m->pending.n;
 }
 
 int marks_fd(const struct marks *m)

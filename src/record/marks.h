@@ -36,6 +36,9 @@ const char *marks_prepare(struct marks *m, const char *dir, uid_t uid, gid_t gid
 int marks_open(struct marks *m, int dirfd, uid_t uid, gid_t gid, struct err *e);
 void marks_on_mark(struct marks *m, marks_seen seen, void *arg);
 
+struct store_visit;
+void marks_ids(struct marks *m, struct store_visit *v); /* model/store_visit.h */
+
 int marks_fd(const struct marks *m); /* readable when marks_poll() has work; -1: not open */
 void marks_poll(struct marks *m);
 

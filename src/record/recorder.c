@@ -321,6 +321,14 @@ static int go_unrecorded(struct recorder *r, const struct err *why, struct err *
     return 0;
 }
 
+static void visit_ids(void *arg, struct store_visit *v)
+{
+    struct recorder *r = arg;
+
+    collectors_ids(&r->collectors, v);
+    marks_ids(r->marks, v);
+}
+
 /* Everything that may fail before the command runs. -1: it is not to be started. */
 static int get_ready(struct recorder *r, struct err *e)
 {
@@ -336,6 +344,10 @@ static int get_ready(struct recorder *r, struct err *e)
     about_kinds(&r->meta);
     if (have)
         have = !open_session(r, &why);
+    if (have && collectors_can_move(&r->collectors)) {
+        r->sink.each = visit_ids;
+        r->sink.each_arg = r;
+    }
     if (have)
         return 0;
     return go_unrecorded(r, &why, e);
@@ -537,8 +549,9 @@ static void stop(struct recorder *r)
     cost_end(&r->cost);
     collectors_stop(&r->collectors);
     marks_stop(r->marks, end);
-    cost_report(&r->cost, &r->store, r->ctx.targets.a, r->ntargets,
-                r->command.ended ? &r->command.usage : NULL);
+    /* What accounts tell of the whole run says nothing of a ring's window. */
+    cost_report(&r->cost, &r->store, r->ctx.targets.a, r->o->ring ? 0 : r->ntargets,
+                r->command.ended && !r->o->ring ? &r->command.usage : NULL);
     flush(r);
     if (!r->begin)
         about_start(&r->meta, end);

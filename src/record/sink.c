@@ -42,11 +42,27 @@ static void count(struct sink *s)
     s->counted = s->store->events.n;
 }
 
+/* What only older events needed leaves the store, too. */
+static int renew_log(struct sink *s, struct err *e)
+{
+    struct store small = {0};
+
+    if (!s->each)
+        return session_renew(s->w, s->store, e);
+    store_visit_begin(&s->visit, &small, s->store, s->each, s->each_arg);
+    if (session_renew(s->w, &small, e)) {
+        store_visit_drop(&s->visit, &small);
+        return -1;
+    }
+    store_visit_move(&s->visit, &small, s->store, s->each, s->each_arg);
+    return 0;
+}
+
 /* A log without what has fallen out of the ring; meta.json says where it begins, should nobody seal it. */
 static int renew(struct sink *s, struct meta *m, uint64_t now, struct err *e)
 {
     uint64_t from = ring_cut(&s->ring, s->store, now);
-    int rc = session_renew(s->w, e);
+    int rc = renew_log(s, e);
 
     ring_keep(&s->ring, s->store);
     if (rc || !from)

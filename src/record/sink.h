@@ -4,6 +4,7 @@
 #define WPROF_RECORD_SINK_H
 
 #include "model/session.h"
+#include "model/store_visit.h"
 #include "record/ring.h"
 #include "record/tally.h"
 
@@ -13,8 +14,12 @@ struct sink {
     struct tally tally; /* without a ring */
     struct ring ring;
     uint64_t samples; /* flushed so far */
-    int broken;       /* a write failed: nothing more goes to the log until sealing tries again */
-    size_t counted;   /* events in the store that are in the tally already */
+    /* Who else holds ids of the store; NULL: they can't be moved, and only events leave the ring. */
+    store_visitor each;
+    void *each_arg;
+    struct store_visit visit;
+    int broken;     /* a write failed: nothing more goes to the log until sealing tries again */
+    size_t counted; /* events in the store that are in the tally already */
 };
 
 enum sink_state { SINK_OK, SINK_FULL /* --max-size */, SINK_NO_SPACE, SINK_FAILED };
