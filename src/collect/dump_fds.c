@@ -36,16 +36,24 @@ static int read_info(uint32_t pid, int fd, struct buf *out)
     return io_read_file(AT_FDCWD, path, out, NULL);
 }
 
-static int is_pidfd(uint32_t pid, int fd)
+const char *dump_fd_path(uint32_t pid, int fd, char path[DUMP_FD_PATH])
 {
-    char path[96], link[64];
+    char link[96];
     ssize_t n;
 
-    snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
-    n = readlink(path, link, sizeof(link) - 1);
+    snprintf(link, sizeof(link), "/proc/%u/fd/%d", pid, fd);
+    n = readlink(link, path, DUMP_FD_PATH - 1);
     if (n <= 0)
-        return 0;
-    link[n] = '\0';
+        n = snprintf(path, DUMP_FD_PATH, "descriptor %d", fd);
+    path[n] = '\0';
+    return path;
+}
+
+static int is_pidfd(uint32_t pid, int fd)
+{
+    char link[DUMP_FD_PATH];
+
+    dump_fd_path(pid, fd, link);
     return !strcmp(link, "anon_inode:[pidfd]") || !strncmp(link, "pidfd:", 6);
 }
 

@@ -27,6 +27,10 @@ struct dump_fds {
 /* Those of process pid's call: one, or all that poll, select or epoll look at. */
 void dump_fds_of(uint32_t pid, const struct proctask_call *call, struct dump_fds *out);
 
+/* The descriptor's file, into path[], which it gives. */
+enum { DUMP_FD_PATH = 4096 };
+const char *dump_fd_path(uint32_t pid, int fd, char path[DUMP_FD_PATH]);
+
 /* The process that holds the file lock which the call waits for; 0: it waits for none, or that can't be told.
  */
 uint32_t dump_file_lock(uint32_t pid, const struct proctask_call *call);

@@ -139,6 +139,7 @@ void dump_wait(struct dump_job *j, struct outside_thread *t, struct process *p,
                const struct proctask_call *call, struct dump_thread *out)
 {
     struct dump_fds fds = {0};
+    char path[DUMP_FD_PATH];
     uint32_t owner;
 
     out->edges = 0;
@@ -148,7 +149,7 @@ void dump_wait(struct dump_job *j, struct outside_thread *t, struct process *p,
         wait_for_child(j, call, p, out);
     } else if ((owner = dump_file_lock(out->pid, call))) {
         out->reason = WAIT_LOCK;
-        out->what = dump_text(j, "lock of %s", strtab_get(&j->d->store.strings, out->what));
+        out->what = dump_text(j, "the lock of %s", dump_fd_path(out->pid, (int)call->args[0], path));
         dump_add_edge(j, out, owner, 0, DUMP_FILE_LOCK);
     } else {
         dump_fds_of(out->pid, call, &fds);

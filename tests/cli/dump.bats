@@ -241,3 +241,19 @@ END
     done
     [ $seen = 1 ] || skip "no other CPython is here"
 }
+
+@test "the other end of pipes, TCP connections, file locks and pidfds" {
+    local kind by
+    need_python fcntl
+    for kind in tcp:socket poll:pipe epoll:pipe select:pipe flock:file-lock fcntl:file-lock pidfd:child write:pipe; do
+        by=${kind#*:}
+        kind=${kind%:*}
+        [ $kind != pidfd ] || "$PYTHON" -c 'import os; os.pidfd_open' 2>/dev/null || continue
+        hang "$PYTHON" "$ROOT/tests/workloads/py_waits.py" $kind
+        sleep 0.2
+        dumped 'sorted((x["pid"], x["by"]) for x in p['"$TARGET"']["threads"][0]["wait"]["on"]) == sorted((q, "'$by'") for q in p if q != '"$TARGET"')' \
+            '"is in linger (py_waits.py:" in a' '"'$by'" != "file-lock" or "the lock of '"$D"'/lock" in a' ||
+            { echo "of $kind"; return 1; }
+        kill -9 "$TARGET"
+    done
+}
