@@ -70,7 +70,8 @@ static void add_processes(struct dump_job *j, const struct dump_how_to *how)
 static void set_stack(struct dump_thread *out, const struct outside_spot *spot)
 {
     out->stack = spot->stack;
-    out->flags |= spot->flags & EVENT_ROOT ? DUMP_WHOLE : 0;
+    out->flags |= (uint8_t)((spot->flags & EVENT_ROOT ? DUMP_WHOLE : 0) |
+                            (spot->flags & EVENT_GIL_HELD ? DUMP_GIL_HELD : 0));
 }
 
 /* Of a wait in pieces, as for the GIL, only what it is for stays. */
@@ -127,7 +128,7 @@ static void look_python(struct dump_job *j, struct outside_thread *t, struct dum
     uint64_t ts = clock_monotonic();
     struct wire_sample *s;
     struct process *p;
-    uint16_t flags;
+    uint16_t flags, gil = 0;
     uint32_t id;
     int rc = -1;
 
@@ -136,8 +137,10 @@ static void look_python(struct dump_job *j, struct outside_thread *t, struct dum
         struct py_mem mem = outside_memory(o, p);
 
         rc = outside_python(o, t, p, &mem);
+        if (rc > 0)
+            gil = outside_gil_held(o, t, p, &mem);
     }
-    out->flags |= DUMP_NO_NATIVE;
+    out->flags |= (uint8_t)(DUMP_NO_NATIVE | (gil & WIRE_GIL_HELD ? DUMP_GIL_HELD : 0));
     if (rc <= 0 || !o->python->walk.n)
         return;
     s = outside_record(o, t, ts);
@@ -247,7 +250,7 @@ static int look_again(struct dump_job *j)
             continue;
         }
         out->state = st.state == 'R' ? 'S' : st.state;
-        out->flags &= (uint8_t)~DUMP_NO_NATIVE;
+        out->flags = (uint8_t)(out->flags & ~DUMP_NO_NATIVE);
         dump_kernel_part(j, out);
     }
     return left;

@@ -50,7 +50,8 @@ static void sampled(struct running *r, const struct perf_task_record *rec)
     if (p->python && rec->sample.has_user && outside_sample_python(o, t, p, &rec->sample, &how) > 0)
         n = o->python->walk.n;
     out->stack = outside_sample_stack(o, t, p, rec, o->python->frames, n, how, &flags);
-    out->flags = DUMP_SAMPLED | (flags & EVENT_ROOT ? DUMP_WHOLE : 0);
+    out->flags = (uint8_t)(DUMP_SAMPLED | (flags & EVENT_ROOT ? DUMP_WHOLE : 0) |
+                           (flags & EVENT_GIL_HELD ? DUMP_GIL_HELD : 0));
     r->missing--;
 }
 

@@ -36,6 +36,7 @@ enum {
     DUMP_WHOLE = 1,     /* the stack reaches the thread's start */
     DUMP_NO_NATIVE = 2, /* a running thread's native frames could not be had */
     DUMP_SAMPLED = 4,   /* its stack is a sample's: it has run on since */
+    DUMP_GIL_HELD = 16, /* it holds the GIL */
     DUMP_MOVED = 8,     /* it ran while the others were looked at: no circle is made of its waits */
 };
 

@@ -100,6 +100,8 @@ static void add_end(const struct dump *d, const struct dump_step *s, struct buf 
         buf_addf(out, " for %s", units_duration(time, sizeof(time), t->wait_ns));
     if (t->state != 'R')
         dump_add_wait(d, t, out);
+    if (t->flags & DUMP_GIL_HELD)
+        buf_addstr(out, ", holding the GIL");
     buf_release(&place);
 }
 

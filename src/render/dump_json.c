@@ -99,6 +99,7 @@ static void add_thread(struct job *j, const struct dump_thread *t)
     else
         json_null(&j->w, "wait_ns");
     add_wait(j, t);
+    json_bool(&j->w, "gil", t->flags & DUMP_GIL_HELD);
     json_bool(&j->w, "whole", t->flags & DUMP_WHOLE);
     json_bool(&j->w, "native", t->stack && !(t->flags & DUMP_NO_NATIVE));
     json_bool(&j->w, "sampled", t->flags & DUMP_SAMPLED);

@@ -93,6 +93,8 @@ static void add_member(struct page *p, const struct dump_thread *t)
     if (is_off(t->state))
         dump_add_wait(p->d, t, p->out);
     add_holder(p, t);
+    if (t->flags & DUMP_GIL_HELD)
+        buf_addstr(p->out, ", holds the GIL");
     if (t->state == 'R' && t->flags & DUMP_NO_NATIVE)
         buf_addstr(p->out, ", its native frames can't be seen");
     buf_addch(p->out, '\n');
