@@ -428,6 +428,7 @@ int looks_end(struct looks *l, struct err *e)
         o->processes.a[i]->thread_ended = 1;
         check_whole(l, o->processes.a[i], ts);
     }
+    gils_turn(&o->gils, UINT64_MAX);
     return 0;
 }
 

@@ -312,6 +312,7 @@ void outside_ended(struct outside *o, struct outside_thread *t, uint64_t ts)
     if (t->ended)
         return;
     t->ended = 1;
+    gils_ended(&o->gils, &t->task);
     o->ended_ns += t->run_ns;
     note_run(o, t, ts);
     if (!op || --op->threads)

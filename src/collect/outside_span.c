@@ -73,7 +73,6 @@ void outside_span(struct outside *o, struct outside_thread *t, uint16_t kind, ui
 
 void outside_spans_end(struct outside *o, struct outside_thread *t, uint64_t ts)
 {
-    gils_ended(&o->gils, &t->task);
     for (int delay = 0; delay < 2; delay++) {
         struct wait none = {0};
 

@@ -582,6 +582,7 @@ int rings_end(struct rings *r, struct err *e)
     r->own->seen = seen_share(r);
     apply_all(r, UINT64_MAX);
     end_spans(r, now);
+    gils_turn(&r->outside.gils, UINT64_MAX);
     return 0;
 }
 
