@@ -73,7 +73,8 @@ static struct collector *cpu_open(struct record_ctx *ctx, struct err *e)
     struct collector *c = mem_calloc(1, sizeof(*c));
 
     c->ctx = ctx;
-    if (sampler_open(&c->sampler, ctx->event, ctx->frequency, ctx->targets.a, ctx->targets.n, e) < 0 ||
+    if (sampler_open(&c->sampler, ctx->event, ctx->frequency, ctx->targets.a, ctx->grows ? 0 : ctx->targets.n,
+                     e) < 0 ||
         !(c->trace = trace_get(ctx, e))) {
         cpu_free(c);
         return NULL;

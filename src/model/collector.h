@@ -28,9 +28,10 @@ struct record_ctx {
     struct store *store; /* collectors add frames, stacks, tasks and push events; the recorder flushes */
     struct meta *meta;   /* for languages, notes */
     VEC(pid_t)
-    targets; /* the gated child, -p's, a control group's; as seen from wprof's pid namespace; whole tree
-                followed; grows when a process enters the control group: collectors see to it when they are
-                polled */
+    targets;   /* the gated child, -p's, a control group's; as seen from wprof's pid namespace; whole tree
+                  followed; grows when a process enters the control group: collectors see to it when they are
+                  polled */
+    int grows; /* a control group's: they may become more, on other CPUs, too */
     int whole_machine;     /* -a: targets is empty */
     int launched;          /* targets[0] is our own gated child */
     const char *event;     /* -e, NULL: cycles where there is a PMU, else cpu-clock */

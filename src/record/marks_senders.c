@@ -17,6 +17,7 @@ void marks_senders_release(struct marks_senders *s)
 {
     vec_release(&s->list);
     map_release(&s->by_pid);
+    map_release(&s->leaders);
 }
 
 static int is_target(const struct record_ctx *ctx, pid_t pid)
@@ -89,19 +90,55 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Of the tasks since the last time. Later ones win: programs that the process executed in turn. */
-static void scan(const struct marks_senders *s, struct marks_sender *x)
+static pid_t pid_of(const struct task *t)
+{
+    return (pid_t)(t->ns_pid ? t->ns_pid : t->pid);
+}
+
+static int same_start(const struct marks_sender *x, const struct task *t)
+{
+    return !x->start_ns || !t->start_ns || apart(x->start_ns, t->start_ns) <= CLOCK_TICKS;
+}
+
+/* Takes the store's new tasks. Later ones win: programs that a process executed in turn. */
+static void scan(struct marks_senders *s)
 {
     const struct tasks *tasks = &s->ctx->store->tasks;
 
-    for (; x->scanned < tasks->list.n; x->scanned++) {
-        const struct task *t = &tasks->list.a[x->scanned];
-        pid_t pid = (pid_t)(t->ns_pid ? t->ns_pid : t->pid);
+    for (; s->scanned < tasks->list.n; s->scanned++) {
+        const struct task *t = &tasks->list.a[s->scanned];
 
-        if (pid == x->pid && t->leader == x->scanned + 1 &&
-            (!x->start_ns || !t->start_ns || apart(x->start_ns, t->start_ns) <= CLOCK_TICKS))
-            x->task = x->scanned + 1;
+        if (t->leader == s->scanned + 1)
+            *map_put(&s->leaders, (uint64_t)pid_of(t)) = s->scanned + 1;
     }
+}
+
+/* The pid was given to another process since: look for the one before. */
+static uint32_t older(const struct marks_senders *s, const struct marks_sender *x, uint32_t id)
+{
+    const struct tasks *tasks = &s->ctx->store->tasks;
+
+    for (; id; id--) {
+        const struct task *t = &tasks->list.a[id - 1];
+
+        if (t->leader == id && pid_of(t) == x->pid && same_start(x, t))
+            return id;
+    }
+    return 0;
+}
+
+static void find_task(struct marks_senders *s, struct marks_sender *x)
+{
+    uint64_t *latest;
+
+    scan(s);
+    latest = map_get(&s->leaders, (uint64_t)x->pid);
+    if (!latest)
+        return;
+    if (same_start(x, &s->ctx->store->tasks.list.a[*latest - 1]))
+        x->task = (uint32_t)*latest;
+    else if (!x->task)
+        x->task = older(s, x, (uint32_t)*latest);
 }
 
 static uint32_t enter_task(struct marks_senders *s, struct marks_sender *x)
@@ -126,7 +163,7 @@ int marks_senders_task(struct marks_senders *s, uint32_t sender, int last, uint3
     struct marks_sender *x = &s->list.a[sender];
 
     if (x->pid)
-        scan(s, x);
+        find_task(s, x);
     if (!x->task && x->inside && last)
         x->task = enter_task(s, x);
     *task = x->task;

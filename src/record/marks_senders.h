@@ -13,14 +13,15 @@ struct marks_sender {
     uint64_t looked;   /* CLOCK_MONOTONIC ns: pids are used again */
     int inside;        /* it descends from what is recorded */
     char comm[16];
-    uint32_t task;    /* the session's, 0: not found so far */
-    uint32_t scanned; /* tasks of the store that were compared */
+    uint32_t task; /* the session's, 0: not found so far */
 };
 
 struct marks_senders {
     struct record_ctx *ctx;
     VEC(struct marks_sender) list;
-    struct map by_pid; /* -> number of the latest + 1 */
+    struct map by_pid;  /* -> number of the latest + 1 */
+    struct map leaders; /* pid -> the store's latest task that leads a process of that pid */
+    uint32_t scanned;   /* tasks of the store that are in it */
 };
 
 void marks_senders_release(struct marks_senders *s);

@@ -237,6 +237,7 @@ static int prepare(struct recorder *r, struct err *e)
     r->ctx.frequency = r->o->frequency;
     r->ctx.min_block = r->o->min_block;
     r->ctx.whole_machine = r->o->whole_machine;
+    r->ctx.grows = r->o->cgroup || r->o->container;
     r->ctx.launched = r->o->argv || r->o->front;
     r->ctx.ring = r->o->ring;
     r->ctx.now = now;
