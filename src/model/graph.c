@@ -476,13 +476,14 @@ void graph_edge_weight(struct graph_edge *e, double w)
 struct graph_group *graph_group(struct graph *g, struct graph_group *parent, const char *name,
                                 const char *label)
 {
+    const char *own = graph_text(g, name);
     struct graph_group *group;
 
     for (size_t i = 0; i < g->groups.n; i++)
-        if (!strcmp(g->groups.a[i]->name, name))
+        if (g->groups.a[i]->name == own) /* equal texts are one */
             return g->groups.a[i];
     group = graph_store_group(g->store, parent, name);
-    group->name = graph_text(g, name);
+    group->name = own;
     group->label = graph_text(g, label);
     group->parent = parent;
     *vec_push(&g->groups) = group;

@@ -11,20 +11,22 @@ setup_file() {
 
 # Our own make: what the caller's make was told must not reach it.
 make_small() {
-    env -u MAKEFLAGS -u MAKELEVEL -u SAN make -s -j2 -C "$ROOT" O="$SMALL" CFLAGS=-O0 NO_PFM=1 NO_LZMA=1 NO_BPF=1 "$@"
+    env -u MAKEFLAGS -u MAKELEVEL -u SAN make -s -j2 -C "$ROOT" O="$SMALL" CFLAGS=-O0 NO_PFM=1 NO_LZMA=1 NO_BPF=1 NO_GRAPHVIZ=1 "$@"
 }
 
 @test "a build without the optional libraries works, and says so" {
     run -0 "$SMALL/wprof" version
-    for f in pfm lzma bpf; do
+    for f in pfm lzma bpf graphviz; do
         grep -qE "^  $f +no " <<<"$output"
     done
     run -0 "$SMALL/wprof" events clock
     [[ $output == *cpu-clock* ]]
     run -125 "$SMALL/wprof" record --tier A -o "$BATS_TEST_TMPDIR/s" -- true
     [[ $output == *"built without BPF"* ]]
+    run -0 "$SMALL/wprof" topo --without-source pipe
+    [[ $output == *"Process(pid="* ]]
     if command -v ldd >/dev/null; then
-        ! ldd "$SMALL/wprof" | grep -E 'libpfm|libbpf'
+        ! ldd "$SMALL/wprof" | grep -E 'libpfm|libbpf|libcgraph|libgvc'
     fi
 }
 

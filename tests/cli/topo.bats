@@ -7,10 +7,10 @@ setup() {
     talkers=()
 }
 
-# until_true CONDITION: for at most 10 s.
+# until_true CONDITION [SECONDS]: for at most so long (10).
 until_true() {
     local i
-    for i in $(seq 100); do
+    for i in $(seq "${2:-10}0"); do
         eval "$1" && return
         sleep 0.1
     done
@@ -284,4 +284,30 @@ END
     in_graph '"Socket(127.0.0.1:5000(TCP),net=101)" in nodes'
     in_graph '"2 network namespaces" in cover("socket")["detail"] and "1 lines" in cover("socket")["detail"]'
     run -0 diff <("$WPROF" topo --root "$BATS_TEST_TMPDIR/root") <("$WPROF" topo --root "$BATS_TEST_TMPDIR/root")
+}
+
+@test "two ranks of a training by gloo: their flow, both ways, with its bytes" {
+    need_python torch.distributed
+    local rank pids=() port=$((20000 + RANDOM % 10000)) fd
+    for rank in 0 1; do
+        exec {fd}> >(RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+            exec "$PYTHON" "$ROOT/tests/workloads/ranks.py" 40 >"$BATS_TEST_TMPDIR/$rank" 2>"$BATS_TEST_TMPDIR/err$rank")
+        pids+=($!)
+        talkers+=("$fd")
+    done
+    for rank in 0 1; do
+        until_true 'grep -q ready "$BATS_TEST_TMPDIR/$rank" || ! kill -0 ${pids[$rank]}' 60
+        grep -q ready "$BATS_TEST_TMPDIR/$rank" || skip "gloo does not work here: $(tail -1 "$BATS_TEST_TMPDIR/err$rank")"
+    done
+    a=${pids[0]} b=${pids[1]}
+    graph
+    # In a ring of two each sends all of it once.
+    in_graph 'len(edges("tcp", a, b)) == 1 and min(edges("tcp", a, b)[0][:2]) >= 40000000 and max(edges("tcp", a, b)[0][:2]) < 44000000'
+}
+
+@test "every kind is in the manual page" {
+    sed -nE 's/^(NODE|EDGE)\([A-Z0-9_]+, "([^"]+)".*/\2/p' "$ROOT/src/model/graph_kinds.def" | while read -r kind; do
+        grep -qE "^\| $kind \|" "$ROOT/man/wprof-topology.5.md" || [ "$kind" = other ] || echo "wprof-topology(5) lacks $kind"
+    done >"$BATS_TEST_TMPDIR/missing"
+    diff /dev/null "$BATS_TEST_TMPDIR/missing"
 }
