@@ -102,6 +102,7 @@ static int start_sudo(struct elevate *v, char **argv, struct err *e)
         dup2(nothing, STDOUT_FILENO);
         dup2(talk[1], STDERR_FILENO);
         restore(v);
+        setenv("LC_ALL", "C", 1); /* its words are looked into */
         execvp("sudo", argv);
         no_sudo();
     }
@@ -236,14 +237,18 @@ static int wait_for_half(struct elevate *v, struct err *e)
     return 0;
 }
 
-/* What sudo said, its name in front or not. */
+/* What sudo said last, its name in front or not: warnings come before. */
 static int refused(struct elevate *v, struct err *e)
 {
-    const char *said = buf_str(&v->said);
+    const char *said, *line;
 
+    while (v->said.len && strchr("\r\n", v->said.data[v->said.len - 1]))
+        v->said.data[--v->said.len] = '\0';
+    said = buf_str(&v->said);
+    line = strrchr(said, '\n');
+    said = line ? line + 1 : said;
     said += strncmp(said, "sudo: ", 6) ? 0 : 6;
-    return err_set(e, "--sudo: sudo: %.*s", (int)strcspn(said, "\n"),
-                   *said ? said : "it ended without a word");
+    return err_set(e, "--sudo: sudo: %s", *said ? said : "it ended without a word");
 }
 
 static int try_sudo(struct elevate *v, char **argv, struct err *e)
