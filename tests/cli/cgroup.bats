@@ -152,8 +152,8 @@ PY
     need_group
     into "$GROUP/below" "$WORKLOADS/split" 60
     for path in "$GROUP" "/$NAME" "$NAME/below" "$NAME/"; do
-        "$WPROF" record -q --force --cgroup "$path" --duration 700ms -o s
-        [ "$(samples s hot_a)" -gt 3 ]
+        "$WPROF" record -q --force -F 499 --cgroup "$path" --duration 1s -o s
+        [ "$(samples s hot_a)" -gt 2 ]
         grep -q '"end_reason": "duration"' s/meta.json
     done
     [[ $(ls -d wprof-* 2>/dev/null) = "" ]]
