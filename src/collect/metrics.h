@@ -129,11 +129,12 @@ struct metrics {
     size_t open_files, most_files;
     struct buf text; /* of the file that is being read */
     uint64_t missing[METRICS_MISSING];
-    uint64_t rounds, late; /* looks; those that found no time for all */
-    uint64_t postponed;    /* processes left for the next look */
-    uint64_t ended_unseen; /* processes that ended between two looks: their last part isn't seen */
-    uint64_t own_ns;       /* CPU time of looking */
-    char loadavg[64];      /* with the number given last: no new one, no new process */
+    uint64_t rounds, late;     /* looks; those that found no time for all */
+    uint64_t postponed;        /* processes left for the next look */
+    uint64_t ended_unseen;     /* processes that ended between two looks: their last part isn't seen */
+    uint64_t own_ns;           /* CPU time of looking */
+    uint64_t walk_ts, walk_ns; /* when children were last looked for, CPU time of that */
+    char loadavg[64];          /* with the number given last: no new one, no new process */
 };
 
 /* Reads root's file into m->text: 0, or -1 counted under `what`. */

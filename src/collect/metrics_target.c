@@ -5,21 +5,28 @@
 #include "collect/metrics.h"
 #include "collect/rings.h"
 #include "collect/trace.h"
+#include "platform/clock.h"
 #include "platform/procfs.h"
 #include "platform/sysfile.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Tiers B and C. */
+/* Tiers B and C; NULL as well where no collector turns them, so that they know nothing new. */
 static struct outside *outside_of(struct metrics *m)
 {
-    if (m->ctx->looks)
-        return &m->ctx->looks->outside;
-    return m->ctx->rings ? &m->ctx->rings->outside : NULL;
+    struct looks *l = m->ctx->looks;
+    struct rings *r = m->ctx->rings;
+
+    if (l)
+        return l->sampling || l->outside.off ? &l->outside : NULL;
+    return r && (r->sampling || r->outside.off) ? &r->outside : NULL;
 }
 
 /* ---- which ---- */
+
+/* Looking for children of thousands takes long: at most that part of a CPU's time. */
+enum { WALK_SHARE = 200 };
 
 /* Whether any process has begun since this was last asked. */
 static int births(struct metrics *m)
@@ -39,6 +46,7 @@ static int births(struct metrics *m)
 /* Those that are known, and their children, which come behind them. */
 static void descend(struct metrics *m, struct pid_list *out)
 {
+    uint64_t begin = clock_thread_cpu();
     struct map seen = {0};
     int born;
 
@@ -47,7 +55,7 @@ static void descend(struct metrics *m, struct pid_list *out)
     if (!m->rounds)
         for (size_t i = 0; i < m->ctx->targets.n; i++)
             *vec_push(&out->list) = m->ctx->targets.a[i];
-    born = births(m);
+    born = (m->last || m->ts - m->walk_ts >= m->walk_ns * WALK_SHARE) && births(m);
     for (size_t i = 0; i < out->list.n; i++)
         *map_put(&seen, (uint64_t)out->list.a[i]) = 1;
     for (size_t i = 0; born && i < out->list.n; i++) {
@@ -64,6 +72,10 @@ static void descend(struct metrics *m, struct pid_list *out)
         out->list.n = n;
     }
     map_release(&seen);
+    if (born) {
+        m->walk_ns = clock_thread_cpu() - begin;
+        m->walk_ts = m->ts;
+    }
 }
 
 void metrics_targets(struct metrics *m, struct pid_list *out)
