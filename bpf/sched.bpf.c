@@ -367,6 +367,8 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
         return;
     }
     c->stats.switches++;
+    if (off_config.sums_ns && o->since && now - o->since > off_config.sums_ns)
+        off_send_sums(o, t, 0); /* for want of room they stay, and come later */
     exact_left(&o->exact, t, now);
     o->out = now;
     o->woken = o->queued = 0;

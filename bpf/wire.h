@@ -197,6 +197,7 @@ enum {
 /* Reasons are numbers below WIRE_OFF_REASONS - 1 whose meaning is user space's. */
 struct wire_off_config {
     __u64 min_ns;        /* shorter spans are summed */
+    __u64 sums_ns;       /* sums that are older are sent when the thread next leaves its CPU; 0: at the end */
     __u32 walk_permille; /* of each CPU's time may go into walking stacks */
     __u32 launched;      /* the targets wait at our gate */
     __u8 of_syscall[WIRE_OFF_SYSCALLS];

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { RING_PARTS = 20 /* sums of short waits are as exact in time as that */ };
 enum { WALK_PERMILLE = 20 /* of each CPU's time */ };
 
 enum marker {
@@ -383,6 +384,7 @@ static struct collector *offcpu_open(struct record_ctx *ctx, struct err *e)
 static int offcpu_start(struct collector *c, struct err *e)
 {
     struct wire_off_config how = {.min_ns = c->ctx->min_block ? c->ctx->min_block : 1,
+                                  .sums_ns = c->ctx->ring / RING_PARTS,
                                   .walk_permille = WALK_PERMILLE,
                                   .launched = (uint32_t)c->ctx->launched};
 

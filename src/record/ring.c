@@ -11,7 +11,7 @@
 static void note_release(struct ring_note *n)
 {
     free(n->counters);
-    free(n->tasks);
+    vec_release(&n->tasks);
 }
 
 void ring_release(struct ring *r)
@@ -58,16 +58,19 @@ static void drop_notes(struct ring *r, size_t n)
 
 void ring_note(struct ring *r, const struct store *s, uint64_t now)
 {
-    struct ring_note n = {.ts = now, .ncounters = s->counters.n, .ntasks = s->tasks.list.n};
+    struct ring_note n = {.ts = now, .ncounters = s->counters.n};
 
     size_t base;
 
     n.counters = mem_calloc(n.ncounters + 1, sizeof(*n.counters));
-    n.tasks = mem_calloc(n.ntasks + 1, sizeof(*n.tasks));
     for (size_t i = 0; i < n.ncounters; i++)
         n.counters[i] = s->counters.a[i].value;
-    for (size_t i = 0; i < n.ntasks; i++)
-        n.tasks[i] = s->tasks.list.a[i].cpu_ns;
+    for (size_t i = 0; i < s->tasks.list.n; i++) {
+        const struct task *t = &s->tasks.list.a[i];
+
+        if (!t->last_ns || t->last_ns > now)
+            *vec_push(&n.tasks) = (struct ring_task){(uint32_t)i + 1, t->cpu_ns};
+    }
     if (!r->begin)
         r->begin = now;
     *vec_push(&r->notes) = n;
@@ -200,6 +203,26 @@ static void count_taken(struct store *s)
         store_set_counter(s, "cpu.taken", n);
 }
 
+/* A task's CPU time until the note. */
+static uint64_t ran_before(const struct ring_note *n, const struct task *t, uint32_t id)
+{
+    size_t from = 0, to = n->tasks.n;
+
+    if (t->last_ns && t->last_ns <= n->ts)
+        return t->cpu_ns;
+    while (from < to) {
+        size_t mid = (from + to) / 2;
+
+        if (n->tasks.a[mid].id == id)
+            return n->tasks.a[mid].cpu_ns;
+        if (n->tasks.a[mid].id < id)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return 0;
+}
+
 static void say(const struct ring *r, struct meta *m, uint64_t from)
 {
     char window[32], whole[32], count[32], early[32];
@@ -224,7 +247,7 @@ void ring_settle(struct ring *r, struct store *s, struct meta *m, uint64_t from)
     for (size_t i = 0; from && i < s->tasks.list.n; i++) {
         struct task *t = &s->tasks.list.a[i];
 
-        t->cpu_ns = since(t->cpu_ns, n->tasks, n->ntasks, i);
+        t->cpu_ns -= ran_before(n, t, (uint32_t)i + 1);
         tasks_touch(&s->tasks, (uint32_t)i + 1);
     }
     if (from)

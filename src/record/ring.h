@@ -27,11 +27,18 @@ enum {
     RING_TURNS = 20,           /* notes a window */
 };
 
+/* A task that had not ended by then. */
+struct ring_task {
+    uint32_t id;
+    uint64_t cpu_ns;
+};
+
 /* What the figures were at a time. */
 struct ring_note {
     uint64_t ts;
-    uint64_t *counters, *tasks; /* by the store's order; those that came later were 0 */
-    size_t ncounters, ntasks;
+    uint64_t *counters; /* by the store's order; those that came later were 0 */
+    size_t ncounters;
+    VEC(struct ring_task) tasks; /* by id */
 };
 
 struct ring {

@@ -279,3 +279,48 @@ last_two_seconds() { # TIER
     grep -q beta all
     ! grep -q alpha all
 }
+
+off_cpu_is_complete() { # TIER
+    "$WPROF" -q record --tier "$1" --ring 2s --min-block 10ms --duration 5s --kill -o s -- "$PHASES" sleep:0.002 again
+    # sums of short waits are cut off with the rest
+    holds "$(awk '{ s += $NF } END { printf "%.0f", s }' s/offcpu.folded.txt) < 1.06e9 * $(meta s duration_s)" || return 1
+    holds "$(awk '{ s += $NF } END { printf "%.0f", s }' s/offcpu.folded.txt) > 0.6e9 * $(meta s duration_s)"
+}
+
+@test "--ring: short waits are summed within the window" {
+    tiers off_cpu_is_complete
+}
+
+rss_kb() { # PID
+    awk '/^VmRSS/ { print $2 }' "/proc/$1/status"
+}
+
+@test "--ring: memory and disk don't grow with the run" {
+    need_native
+    "$WPROF" -q record -F 199 --ring 1s -o s -- "$PHASES" alpha:0.05 sleep:0.02 beta:0.05 "mark:step 1" again 2>/dev/null &
+    local pid=$! rss size
+    until_true 20 test -e s/events.wlog
+    STARTED="$pid $(cat "/proc/$pid/task/$pid/children")"
+    sleep 5
+    rss=$(rss_kb $pid) size=$(stat -c %s s/events.wlog)
+    sleep 12
+    holds "$(rss_kb $pid) < 1.2 * $rss + 1024"
+    holds "$(stat -c %s s/events.wlog) < 4 * $size + 8192"
+}
+
+@test "^C at any moment in each mode leaves an openable session" {
+    local mode n=0
+    for mode in "--start-on USR1" "--delay 300ms" "--capture step:1-2" "--ring 200ms" "--duration 400ms --kill"; do
+        for wait in 0.05 0.4 0.9; do
+            n=$((n + 1))
+            # shellcheck disable=SC2086
+            setsid -w "$WPROF" -q record $mode -o s$n -- "$PHASES" alpha:0.1 sleep:0.1 again 2>/dev/null &
+            until_true 20 test -e s$n/events.wlog
+            sleep $wait
+            # as the terminal does it: to all of the group
+            pkill -INT -g "$(pgrep -f -- "record $mode -o s$n " | head -1)" 2>/dev/null || true
+            wait
+            "$WPROF" show -n 3 s$n >/dev/null 2>err || { cat err; echo "$mode, $wait"; return 1; }
+        done
+    done
+}
