@@ -18,13 +18,16 @@ teardown() {
     cd / && rm -rf "$D"
 }
 
-# hang COMMAND...: starts it, in $TARGET, and waits for its "ready".
+# hang COMMAND...: starts it, in $TARGET, and waits for its "ready" and until its first thread sleeps.
 hang() {
     "$@" >"$D/said" 3>&- &
     TARGET=$!
     disown
-    for _ in $(seq 200); do
-        ! grep -q ready "$D/said" || return 0
+    for _ in $(seq 400); do
+        if grep -q ready "$D/said" && grep -q 'State:.S' "/proc/$TARGET/status"; then
+            sleep 0.1
+            return 0
+        fi
         sleep 0.05
     done
     echo "$1 did not get ready"
