@@ -139,8 +139,8 @@ static int emit(const struct topo_values *v, const struct buf *out, struct err *
         return product_write(v->output, out, e);
     if (!strcmp(v->format, "text"))
         product_print(out);
-    else
-        fwrite(out->data, 1, out->len, stdout);
+    else if (fwrite(out->data, 1, out->len, stdout) != out->len)
+        return err_sys(e, errno, "stdout");
     return fflush(stdout) ? err_sys(e, errno, "stdout") : 0;
 }
 
@@ -164,21 +164,31 @@ static int produce(const struct graph *g, const struct topo_values *v, struct bu
     return 0;
 }
 
+/* Something that asks us to end. */
+static int is_interrupted(struct signals *s)
+{
+    enum signal_kind kind;
+    int signo;
+
+    while ((kind = signals_next(s, 0, &signo)) != SIGNAL_NONE)
+        if (kind != SIGNAL_CHILD)
+            return 1;
+    return 0;
+}
+
 /* Waits until `ns` of CLOCK_MONOTONIC; 1: interrupted. */
 static int wait_until(struct signals *s, uint64_t ns)
 {
     for (;;) {
-        uint64_t now = clock_monotonic();
         struct pollfd p = {.fd = s->fd, .events = POLLIN};
-        enum signal_kind kind;
-        int signo;
+        uint64_t now;
 
+        if (is_interrupted(s))
+            return 1;
+        now = clock_monotonic();
         if (now >= ns)
             return 0;
         poll(&p, 1, (int)((ns - now) / 1000000) + 1);
-        while ((kind = signals_next(s, 0, &signo)) != SIGNAL_NONE)
-            if (kind != SIGNAL_CHILD)
-                return 1;
     }
 }
 
@@ -190,6 +200,8 @@ struct looks {
     size_t n;
 };
 
+/* 1: there is nothing more to look at, as when all the pids are gone: what was seen before is not lost by it.
+ */
 static int look(struct looks *l, struct err *e)
 {
     struct graph g;
@@ -201,6 +213,10 @@ static int look(struct looks *l, struct err *e)
         warn(&g);
     if (!rc)
         rc = narrow(&g, l->values, e);
+    if (rc && l->n > 1) {
+        log_warn("topology: ended early: %s", e->msg);
+        rc = 1;
+    }
     if (!rc && !strcmp(l->values->format, "ndjson"))
         rc = produce(&g, l->values, &l->out, e);
     if (!rc)
@@ -211,7 +227,7 @@ static int look(struct looks *l, struct err *e)
 
 static int look_for(struct looks *l, struct err *e)
 {
-    uint64_t now = clock_monotonic(), end = now + l->values->duration, next = now;
+    uint64_t next = clock_monotonic(), end = next + l->values->duration;
     struct signals signals;
     int rc, stop = 0;
 
@@ -219,15 +235,19 @@ static int look_for(struct looks *l, struct err *e)
         return -1;
     rc = look(l, e);
     while (!rc && !stop && next < end) {
-        next = next + l->values->interval < end ? next + l->values->interval : end;
+        uint64_t now = clock_monotonic();
+
+        next += l->values->interval;
+        if (next < now) /* a look takes longer than that: those in between are not made up for */
+            next = now;
+        if (next > end)
+            next = end;
         stop = wait_until(&signals, next);
-        if (!stop && look(l, e)) { /* what was seen before is not lost by it */
-            log_warn("topology: %s", e->msg);
-            break;
-        }
+        if (!stop)
+            rc = look(l, e);
     }
     signals_give_back(&signals);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 static int run(const struct topo_values *v, const struct pids *pids, struct err *e)

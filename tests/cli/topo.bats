@@ -311,3 +311,58 @@ END
     done >"$BATS_TEST_TMPDIR/missing"
     diff /dev/null "$BATS_TEST_TMPDIR/missing"
 }
+
+@test "--duration: a reader that goes away ends it; so does the end of all processes asked for" {
+    run -3 bash -c '"$WPROF" topo --duration 20s --interval 50ms --format ndjson 2>"$1" | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}' - "$BATS_TEST_TMPDIR/err"
+    grep -q "Broken pipe" "$BATS_TEST_TMPDIR/err"
+    sleep 0.7 &
+    a=$!
+    graph --pid $a --duration 20s --interval 100ms 2>"$BATS_TEST_TMPDIR/err"
+    in_graph 'a in of_pid'
+    grep -q "ended early" "$BATS_TEST_TMPDIR/err"
+}
+
+@test "--duration: ^C ends it, and what was seen is shown" {
+    "$WPROF" topo --duration 30s --interval 100ms --format json -o "$BATS_TEST_TMPDIR/t.json" 2>/dev/null &
+    pid=$!
+    sleep 0.5
+    kill -INT $pid || kill -TERM $pid
+    until_true '! kill -0 $pid 2>/dev/null || { kill -TERM $pid; false; }'
+    wait $pid
+    json=$BATS_TEST_TMPDIR/t.json
+    in_graph '1 in of_pid'
+}
+
+@test "a pid that is used again is two processes, told apart by their start" {
+    unshare -pf --mount-proc test -w /proc/sys/kernel/ns_last_pid 2>/dev/null || skip "needs root, for a pid namespace"
+    json=$BATS_TEST_TMPDIR/t.json
+    unshare -pf --mount-proc "$PYTHON" - "$WPROF" "$json" >"$BATS_TEST_TMPDIR/pid" 2>/dev/null <<'END'
+import os, signal, subprocess, sys, time
+def child():
+    pid = os.fork()
+    if not pid:
+        signal.pause()
+    return pid
+def end(pid):
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+first = child()
+topo = subprocess.Popen([sys.argv[1], "topo", "--duration", "2s", "--interval", "100ms", "--format", "json", "-o", sys.argv[2]])
+time.sleep(0.8)
+end(first)
+while True: # somebody else may be faster
+    with open("/proc/sys/kernel/ns_last_pid", "w") as f:
+        f.write(str(first - 1))
+    again = child()
+    if again == first:
+        break
+    end(again)
+topo.wait()
+end(again)
+print(first)
+END
+    a=$(cat "$BATS_TEST_TMPDIR/pid")
+    in_graph '(lambda twins: len(twins) == 2 and all(",start=" in n["id"] for n in twins) and
+              min(n["last_seen_ns"] for n in twins) < max(n["first_seen_ns"] for n in twins))(
+              [n for n in g["nodes"] if n["kind"] == "process" and n["attrs"]["pid"] == a])'
+}
