@@ -18,7 +18,7 @@
 
 struct topo_values {
     struct opt_list pids;
-    uint64_t duration, interval, hops, timeout, top;
+    uint64_t duration, interval, hops, timeout, top, min_bytes, min_messages;
     const char *root, *seed, *without, *around, *match, *format, *output;
     int sources, schema;
 };
@@ -45,6 +45,10 @@ static const struct opt options[] = {
     OPT_DURATION(0, "timeout", struct topo_values, timeout, "TIME", "5s", NULL,
                  "a source that takes longer is left out"),
     OPT_UINT(0, "top", struct topo_values, top, "N", "10", NULL, "processes that the source top-cpu takes"),
+    OPT_SIZE(0, "min-bytes", struct topo_values, min_bytes, "SIZE", "0", NULL,
+             "leave counted connections out that carried less (witty-profiler: 240)"),
+    OPT_UINT(0, "min-messages", struct topo_values, min_messages, "N", "0", NULL,
+             "the same by segments with data (witty-profiler: 5)"),
     OPT_FLAG(0, "sources", struct topo_values, sources, "list the sources"),
     OPT_FLAG(0, "schema", struct topo_values, schema, "print the JSON schema of --format json"),
 };
@@ -264,6 +268,8 @@ static int run(const struct topo_values *v, const struct pids *pids, struct err 
     l.opts.hops = (unsigned)v->hops;
     l.opts.limits.timeout_ns = v->timeout;
     l.opts.limits.top_cpu = (unsigned)v->top;
+    l.opts.limits.min_bytes = v->min_bytes;
+    l.opts.limits.min_messages = v->min_messages;
     graph_init(&l.all);
     rc = v->duration ? look_for(&l, e) : look(&l, e);
     if (!rc && strcmp(v->format, "ndjson") != 0)

@@ -84,6 +84,22 @@ static void describe(const struct topo_ctx *ctx, struct graph *g, struct graph_n
         graph_set_int(g, &n->attrs, "pid_ns", (int64_t)p->pidns);
 }
 
+static void say(struct topo_ctx *ctx, uint64_t threads_left_out)
+{
+    struct buf d = {0};
+
+    if (threads_left_out)
+        buf_addf(&d, "%llu threads are not shown, only how many each process has",
+                 (unsigned long long)threads_left_out);
+    if (ctx->scan->stuck) {
+        buf_addf(&d, "%s%llu command lines are missing: their processes hang in the kernel",
+                 d.len ? "; " : "", (unsigned long long)ctx->scan->stuck);
+        ctx->state = "partial";
+    }
+    snprintf(ctx->detail, sizeof(ctx->detail), "%s", buf_str(&d));
+    buf_release(&d);
+}
+
 static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
 {
     const struct scan *s = ctx->scan;
@@ -112,9 +128,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
     }
     ctx->denied += s->denied;
     ctx->vanished += s->vanished;
-    if (left_out)
-        snprintf(ctx->detail, sizeof(ctx->detail),
-                 "%llu threads are not shown, only how many each process has", (unsigned long long)left_out);
+    say(ctx, left_out);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/map.h"
 #include "model/redact.h"
+#include "topo/cmdlines.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +22,7 @@
 enum {
     MQUEUE_MAGIC = 0x19800202, /* linux/ipc/mqueue.c */
     PF_KTHREAD_BIT = 0x200000, /* linux/include/linux/sched.h */
-    ARGS_MAX = 4096,           /* of a command line, before it is cut */
+    PATIENCE_NS = 500000000,   /* with one command line */
 };
 
 struct job {
@@ -31,6 +32,7 @@ struct job {
     struct buf file; /* what was read last */
     const int *skip;
     size_t nskip;
+    VEC(size_t) users; /* indexes of processes that are no threads of the kernel's */
 };
 
 /* ---- texts ---- */
@@ -88,27 +90,24 @@ static int read_stat(struct job *j, int dir, struct scan_process *p)
 }
 
 /* The arguments, secrets out, blanks between. */
-static void read_cmdline(struct job *j, int dir, struct scan_process *p)
+static void take_cmdline(void *arg, size_t index, char *text, size_t n)
 {
+    struct job *j = arg;
     VEC(char *) argv = {0};
     struct redacted r = {0};
     struct buf line = {0};
 
-    if (read_at(j, dir, "cmdline") || !j->file.len)
+    if (!n)
         return;
-    if (j->file.len > ARGS_MAX) {
-        j->file.len = ARGS_MAX;
-        j->file.data[ARGS_MAX] = '\0';
-    }
-    for (char *a = j->file.data; a < j->file.data + j->file.len; a += strlen(a) + 1)
+    for (char *a = text; a < text + n; a += strlen(a) + 1)
         *vec_push(&argv) = a;
     *vec_push(&argv) = NULL;
     redact_command(&r, argv.a);
     for (size_t i = 0; i < r.args.n; i++)
         buf_addf(&line, "%s%s", i ? " " : "", r.args.a[i]);
-    while (line.len && line.data[line.len - 1] == ' ')
+    while (line.len && strchr(" \n", line.data[line.len - 1]))
         line.data[--line.len] = '\0';
-    p->cmdline = add_text(j, buf_str(&line));
+    j->s->processes.a[j->users.a[index]].cmdline = add_text(j, buf_str(&line));
     buf_release(&line);
     redacted_release(&r);
     vec_release(&argv);
@@ -295,7 +294,6 @@ static void read_process(struct job *j, int proc, int pid)
     if (!fstat(dir, &st))
         p->uid = st.st_uid;
     if (!p->kernel) {
-        read_cmdline(j, dir, p);
         if (!read_at(j, dir, "cgroup"))
             p->cgroup = add_text(j, buf_str(&j->file));
         p->net = namespace_of(dir, "ns/net");
@@ -313,6 +311,21 @@ static int by_value(const void *a, const void *b)
     int x = *(const int *)a, y = *(const int *)b;
 
     return x < y ? -1 : x > y;
+}
+
+static void read_cmdlines(struct job *j, int proc)
+{
+    VEC(int) pids = {0};
+
+    for (size_t i = 0; i < j->s->processes.n; i++) {
+        if (j->s->processes.a[i].kernel)
+            continue;
+        *vec_push(&j->users) = i;
+        *vec_push(&pids) = j->s->processes.a[i].pid;
+    }
+    j->s->stuck = cmdlines_read(proc, pids.a, pids.n, PATIENCE_NS, take_cmdline, j);
+    vec_release(&pids);
+    vec_release(&j->users);
 }
 
 static int skipped(const struct job *j, int pid)
@@ -353,6 +366,8 @@ int scan_read(struct scan *s, const char *root, const int *skip, size_t nskip, s
 
     *s = (struct scan){0};
     rc = proc < 0 ? err_sys(e, errno, "%s", path) : read_all(&j, path, proc, e);
+    if (!rc)
+        read_cmdlines(&j, proc);
     if (!rc && !read_at(&j, proc, "stat") && (btime = strstr(buf_str(&j.file), "btime ")))
         s->boot_ns = strtoull(btime + 6, NULL, 10) * 1000000000u;
     if (proc >= 0)

@@ -50,6 +50,7 @@ struct scan {
         size_t n, cap;
     } text;
     uint64_t denied, vanished;
+    uint64_t stuck;   /* processes whose command line could not be read in time */
     uint64_t boot_ns; /* CLOCK_REALTIME of the boot; 0: not known */
 };
 

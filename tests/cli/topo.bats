@@ -86,6 +86,17 @@ END
     done
 }
 
+@test "--min-bytes and --min-messages leave small connections out, and count them" {
+    talk tcp4 1000
+    for option in "--min-bytes 1001" "--min-messages 1000"; do
+        # shellcheck disable=SC2086
+        graph $option
+        in_graph 'a in of_pid and not edges("tcp", a, b) and "too small" in cover("socket")["detail"]'
+    done
+    graph --min-bytes 1000 --min-messages 1
+    in_graph 'len(edges("tcp", a, b)) == 1'
+}
+
 @test "unix sockets with a path, abstract, datagrams; UDP" {
     for means in unix abstract dgram; do
         talk $means
@@ -365,4 +376,13 @@ END
     in_graph '(lambda twins: len(twins) == 2 and all(",start=" in n["id"] for n in twins) and
               min(n["last_seen_ns"] for n in twins) < max(n["first_seen_ns"] for n in twins))(
               [n for n in g["nodes"] if n["kind"] == "process" and n["attrs"]["pid"] == a])'
+}
+
+@test "a process that hangs in the kernel costs its command line, not the others'" {
+    "$ROOT/tests/fsroot/unpack" "$ROOT/tests/fsroot/topo/small.tree" "$BATS_TEST_TMPDIR/root"
+    rm "$BATS_TEST_TMPDIR/root/proc/10/cmdline"
+    mkfifo "$BATS_TEST_TMPDIR/root/proc/10/cmdline" # who reads it waits
+    graph --root "$BATS_TEST_TMPDIR/root"
+    in_graph '"cmdline" not in of_pid[10]["attrs"] and all("cmdline" in of_pid[p]["attrs"] for p in (1, 11, 20))'
+    in_graph 'cover("process")["state"] == "partial" and "1 command lines" in cover("process")["detail"]'
 }
