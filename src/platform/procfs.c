@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -39,7 +40,26 @@ int procfs_parse_map(char *line, struct procfs_map *m, int *exec)
     return m->start < m->end;
 }
 
-int procfs_exec_maps(pid_t pid, void (*each)(void *arg, const struct procfs_map *m), void *arg, struct err *e)
+pid_t procfs_heir(pid_t pid)
+{
+    char name[64];
+    struct dirent *d;
+    pid_t tid = 0;
+    DIR *dir;
+
+    snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
+    dir = opendir(name);
+    if (!dir)
+        return 0;
+    while (!tid && (d = readdir(dir)))
+        if (atoi(d->d_name) != pid) /* "." and "..": 0 */
+            tid = atoi(d->d_name);
+    closedir(dir);
+    return tid;
+}
+
+static int exec_maps(pid_t pid, void (*each)(void *arg, const struct procfs_map *m), void *arg, size_t *lines,
+                     struct err *e)
 {
     char name[64], *line = NULL;
     size_t cap = 0;
@@ -50,7 +70,7 @@ int procfs_exec_maps(pid_t pid, void (*each)(void *arg, const struct procfs_map 
     f = fopen(name, "re");
     if (!f)
         return err_sys(e, errno, "%s", name);
-    while (getline(&line, &cap, f) > 0) {
+    for (; getline(&line, &cap, f) > 0; (*lines)++) {
         struct procfs_map m;
         int exec;
 
@@ -61,6 +81,15 @@ int procfs_exec_maps(pid_t pid, void (*each)(void *arg, const struct procfs_map 
     free(line);
     fclose(f);
     return err ? err_sys(e, err, "%s", name) : 0;
+}
+
+int procfs_exec_maps(pid_t pid, void (*each)(void *arg, const struct procfs_map *m), void *arg, struct err *e)
+{
+    size_t lines = 0;
+    int rc = exec_maps(pid, each, arg, &lines, e);
+    pid_t heir = lines ? 0 : procfs_heir(pid);
+
+    return heir ? exec_maps(heir, each, arg, &lines, e) : rc;
 }
 
 /* The device may differ where the inode is of an overlay; a wrong file with the same inode number under the
@@ -83,21 +112,33 @@ static int try_open(const char *path, const struct procfs_map *m)
     return fd;
 }
 
-int procfs_open_mapped(pid_t pid, const struct procfs_map *m)
+/* The file as the process, or thread, sees it. */
+static int open_through(pid_t pid, const struct procfs_map *m, size_t n)
 {
     char path[4096 + 64];
-    size_t n = strlen(m->path), cut = sizeof(deleted) - 1;
     int fd;
 
     snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start, m->end);
     fd = try_open(path, m);
     if (fd >= 0 || m->path[0] != '/')
         return fd;
+    snprintf(path, sizeof(path), "/proc/%d/root%.*s", (int)pid, (int)n, m->path);
+    return try_open(path, m);
+}
+
+int procfs_open_mapped(pid_t pid, const struct procfs_map *m)
+{
+    char path[4096 + 64];
+    size_t n = strlen(m->path), cut = sizeof(deleted) - 1;
+    pid_t heir;
+    int fd;
+
     if (n > cut && !strcmp(m->path + n - cut, deleted))
         n -= cut;
-    snprintf(path, sizeof(path), "/proc/%d/root%.*s", (int)pid, (int)n, m->path);
-    fd = try_open(path, m);
-    if (fd < 0) { /* the process is gone, and its root with it */
+    fd = open_through(pid, m, n);
+    if (fd < 0 && (heir = procfs_heir(pid)))
+        fd = open_through(heir, m, n);
+    if (fd < 0 && m->path[0] == '/') { /* the process is gone, and its root with it */
         snprintf(path, sizeof(path), "%.*s", (int)n, m->path);
         fd = try_open(path, m);
     }
@@ -126,11 +167,19 @@ int procfs_cpuset(pid_t pid, struct buf *out)
     return rc;
 }
 
+ssize_t procfs_readv_memory(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
+{
+    ssize_t got = process_vm_readv(pid, to, n, from, n, 0);
+    pid_t heir = got < 0 && errno == ESRCH ? procfs_heir(pid) : 0;
+
+    return heir ? process_vm_readv(heir, to, n, from, n, 0) : got;
+}
+
 ssize_t procfs_read_memory(pid_t pid, uint64_t addr, void *dst, size_t n)
 {
     struct iovec to = {dst, n}, from = {(void *)(uintptr_t)addr, n};
 
-    return process_vm_readv(pid, &to, 1, &from, 1, 0);
+    return procfs_readv_memory(pid, &to, &from, 1);
 }
 
 int procfs_open_tmp(pid_t pid)
@@ -138,10 +187,15 @@ int procfs_open_tmp(pid_t pid)
     struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     char path[64];
+    pid_t heir;
     int root, fd;
 
     snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
     root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0 && (heir = procfs_heir(pid))) {
+        snprintf(path, sizeof(path), "/proc/%d/root", (int)heir);
+        root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
     if (root < 0)
         return -1;
     fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));

@@ -16,6 +16,13 @@ struct procfs_map {
     const char *path;  /* "" for anonymous memory; borrowed */
 };
 
+/*
+ * A process whose first thread has ended (pthread_exit in main) lives on in the others, but what /proc/PID
+ * and the memory calls find by its pid is that thread's: nothing. Another thread's id does there; 0: there is
+ * none, it is gone as a whole. The functions below do this themselves.
+ */
+pid_t procfs_heir(pid_t pid);
+
 /* Calls `each` for every executable mapping, by rising address. -1 when the process can't be read (or is
  * gone). */
 int procfs_exec_maps(pid_t pid, void (*each)(void *arg, const struct procfs_map *m), void *arg,
@@ -35,6 +42,11 @@ int procfs_open_mapped(pid_t pid, const struct procfs_map *m);
 /* The CPUs that the process's cpuset lets it run on, as the text of a list ("0-3,8"); appended. -1: not
  * known, then it is all of them. */
 int procfs_cpuset(pid_t pid, struct buf *out);
+
+struct iovec;
+
+/* As process_vm_readv(2), of n pieces. */
+ssize_t procfs_readv_memory(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
 
 /* Memory of a live process: how many bytes were read, from the beginning; -1 where it can't be read at all.
  */

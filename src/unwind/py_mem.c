@@ -2,6 +2,7 @@
 #include "unwind/py_mem.h"
 
 #include "base/mem.h"
+#include "platform/procfs.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -30,7 +31,7 @@ static int read_now(struct py_process *p, uint64_t addr, void *dst, size_t n)
     struct iovec to = {dst, n}, from = {(void *)(uintptr_t)addr, n};
 
     p->reads++;
-    return process_vm_readv(p->pid, &to, 1, &from, 1, 0) == (ssize_t)n ? 0 : -1;
+    return procfs_readv_memory(p->pid, &to, &from, 1) == (ssize_t)n ? 0 : -1;
 }
 
 static size_t place_of(uint64_t base)
@@ -57,7 +58,7 @@ static void read_ahead(struct py_process *p, uint64_t base)
         from[n++] = (struct iovec){(void *)(uintptr_t)at, PY_PIECE};
     }
     p->reads++;
-    got = process_vm_readv(p->pid, to, n, from, n, 0);
+    got = procfs_readv_memory(p->pid, to, from, n);
     for (size_t i = 0; i < n && got >= (ssize_t)((i + 1) * PY_PIECE); i++) {
         uint64_t at = (uintptr_t)from[i].iov_base;
 
