@@ -5,7 +5,8 @@
  * out from the same graph. Formats: wprof-topology(5).
  *
  * Adding what is there already gives what is there: a node is its kind, namespace and key fields, an edge its
- * kind and ends. Texts are copied into the graph and live as long as it.
+ * kind and ends. Texts are copied into the graph and live as long as it. libcgraph has state of its own: one
+ * thread of a process works on graphs.
  */
 #ifndef WPROF_MODEL_GRAPH_H
 #define WPROF_MODEL_GRAPH_H
