@@ -6,6 +6,7 @@
 #include "collect/dump_job.h"
 #include "collect/dump_proc.h"
 #include "platform/clock.h"
+#include "platform/procfs.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -172,8 +173,10 @@ static void add_thread(struct dump_job *j, struct dump_process *p, uint32_t tid)
     p->n++;
     if (p->note || st.state == 'Z' || st.state == 'X') {
         if (!st.kernel_thread)
-            out->note =
-                p->note ? p->note : dump_text(j, "ended; its parent %d hasn't waited for it so far", st.ppid);
+            out->note = p->note ? p->note
+                        : procfs_heir((pid_t)p->pid)
+                            ? dump_text(j, "ended; the process goes on in its other threads")
+                            : dump_text(j, "ended; its parent %d hasn't waited for it so far", st.ppid);
         if (st.kernel_thread) {
             out->flags |= DUMP_WHOLE;
             out->wait_ns = dump_clock_off(j->clock, (pid_t)out->pid, (pid_t)out->tid, out->cpu);

@@ -5,6 +5,7 @@
 #include "model/store_visit.h"
 #include "platform/clock.h"
 #include "platform/perf_event.h"
+#include "platform/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -305,7 +306,7 @@ static int try_memory(const struct record_ctx *ctx, struct err *e)
     struct iovec here = {&c, 1}, there = {NULL, 1};
 
     /* Nothing is at address 0, and who may read gets as far as that. */
-    if (process_vm_readv(ctx->targets.a[0], &here, 1, &there, 1, 0) < 0 && errno != EFAULT)
+    if (procfs_readv_memory(ctx->targets.a[0], &here, &there, 1) < 0 && errno != EFAULT)
         return err_sys(e, errno, "read memory of process %d", (int)ctx->targets.a[0]);
     return 0;
 }

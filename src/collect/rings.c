@@ -438,11 +438,9 @@ static int open_wakeups(struct rings *r, struct err *e)
 /* It ended before its events could be opened. */
 static int is_gone(const struct outside_thread *t)
 {
-    int fd = proctask_open((pid_t)t->task.tgid, (pid_t)t->task.tid, "stat");
+    struct proctask st;
 
-    if (fd >= 0)
-        close(fd);
-    return fd < 0;
+    return proctask_stat((pid_t)t->task.tgid, (pid_t)t->task.tid, &st) || st.state == 'Z';
 }
 
 /* Every thread that is there; those that begin meanwhile are found in the next round. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/cgroup_watch.h"
 
+#include "platform/procfs.h"
 #include "record/cgroup_container.h"
 #include "record/cgroup_find.h"
 
@@ -39,7 +40,7 @@ size_t cgroup_watch_look(struct cgroup_watch *w, struct pid_list *entered)
         pid_t pid = now.list.a[i];
         struct proctask st;
 
-        if (proctask_stat(pid, 0, &st) || st.state == 'Z')
+        if (proctask_stat(pid, 0, &st) || (st.state == 'Z' && !procfs_heir(pid)))
             continue;
         if (map_get(&known, (uint64_t)pid)) /* it moved while we looked */
             continue;

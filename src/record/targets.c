@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "platform/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static pid_t process_of(pid_t pid)
         line = strstr(buf_str(&b), "\nTgid:");
         if (line)
             tgid = (pid_t)strtol(line + 6, NULL, 10);
-        if (strstr(buf_str(&b), "\nState:\tZ"))
+        if (strstr(buf_str(&b), "\nState:\tZ") && !procfs_heir(pid))
             tgid = 0; /* ended, only not yet waited for */
     }
     buf_release(&b);

@@ -264,3 +264,22 @@ END
         [ "$status" != 0 ] || holds "$(quality "s$tier" taken) > 30"
     done
 }
+
+@test "a process whose first thread has ended, attached to, in every tier" {
+    local tier pid
+
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    for tier in A B C; do
+        "$WORKLOADS/threads" 2 20000 leave &
+        pid=$!
+        for _ in $(seq 200); do
+            ! grep -q "State:.Z" "/proc/$pid/status" || break
+            sleep 0.05
+        done
+        "$WPROF" -q record --tier $tier -o "s$tier" --duration 1.5s -p $pid
+        kill $pid
+        [ "$(meta "s$tier" tier)" = $tier ]
+        holds "$(samples "s$tier" 'worker-[01];') > 20"
+        [ $tier = C ] || holds "$(samples "s$tier" 'worker-[01];.*work') > 20" # native places of what runs aren't seen there
+    done
+}
