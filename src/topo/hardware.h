@@ -52,8 +52,8 @@ void hw_near_release(struct hw_near *n);
 size_t hw_near_join(struct hw_near *n, struct topo_ctx *ctx, struct graph *g, struct graph_node *device,
                     const char *folder);
 
-/* Joins a device to a set of NUMA nodes: to the one, or by a numa-set to several. */
-void hw_numa_set(struct graph *g, struct graph_node *device, const struct idset *nodes);
+/* The node of the one NUMA node in the set, or a numa-set with all of them; NULL: it is empty. */
+struct graph_node *hw_numa_place(struct graph *g, const struct idset *nodes);
 
 /* The node of a PCI device, where it is of those that are shown; else NULL. hw_pci_shown: whether devices of
  * that class (24 bits: base class, subclass, interface) are: storage, network, display, accelerators. */

@@ -103,28 +103,27 @@ size_t hw_near_join(struct hw_near *n, struct topo_ctx *ctx, struct graph *g, st
     if (!idset_count(&nodes))
         by_cpus(n, ctx, folder, &nodes);
     count = idset_count(&nodes);
-    hw_numa_set(g, device, &nodes);
-    if (count)
+    if (count) {
+        graph_edge(g, GRAPH_EDGE_NUMA_AFFINITY, device, hw_numa_place(g, &nodes));
         hw_set_ids(g, &device->attrs, "numa_affinity", &nodes);
+    }
     idset_release(&nodes);
     return count;
 }
 
-void hw_numa_set(struct graph *g, struct graph_node *device, const struct idset *nodes)
+struct graph_node *hw_numa_place(struct graph *g, const struct idset *nodes)
 {
     struct buf name = {0};
     struct graph_node *set;
 
-    if (idset_count(nodes) == 1) {
-        graph_edge(g, GRAPH_EDGE_NUMA_AFFINITY, device, graph_numbered(g, GRAPH_NUMA, idset_first(nodes)));
-    } else if (idset_count(nodes)) {
-        idset_text(nodes, &name);
-        set = graph_named(g, GRAPH_NUMA_SET, buf_str(&name));
-        graph_edge(g, GRAPH_EDGE_NUMA_AFFINITY, device, set);
-        for (int64_t i = idset_first(nodes); i >= 0; i = idset_next(nodes, i))
-            graph_edge(g, GRAPH_EDGE_NUMA_CONTAIN, set, graph_numbered(g, GRAPH_NUMA, i));
-        buf_release(&name);
-    }
+    if (idset_count(nodes) < 2)
+        return idset_count(nodes) ? graph_numbered(g, GRAPH_NUMA, idset_first(nodes)) : NULL;
+    idset_text(nodes, &name);
+    set = graph_named(g, GRAPH_NUMA_SET, buf_str(&name));
+    for (int64_t i = idset_first(nodes); i >= 0; i = idset_next(nodes, i))
+        graph_edge(g, GRAPH_EDGE_NUMA_CONTAIN, set, graph_numbered(g, GRAPH_NUMA, i));
+    buf_release(&name);
+    return set;
 }
 
 void hw_gpu_memory_nodes(struct topo_ctx *ctx, struct idset *nodes)

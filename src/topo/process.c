@@ -7,20 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 256 }; /* of parents: a pid may be used again while we read, so it could go round */
-
-/* Whether it is one of the pids asked for, or descends from one. */
-static int wanted(const struct topo_ctx *ctx, const struct scan_process *p)
-{
-    for (int depth = 0; p && depth < DEPTH_MAX; depth++) {
-        for (size_t i = 0; i < ctx->npids; i++)
-            if (p->pid == ctx->pids[i])
-                return 1;
-        p = p->ppid ? scan_find(ctx->scan, p->ppid) : NULL;
-    }
-    return 0;
-}
-
 /* Name and start of a thread, from its stat: "12 (name) S ..." with the start as the 22nd field. */
 static int read_thread(struct topo_ctx *ctx, int pid, const char *tid, char name[64], uint64_t *start)
 {
@@ -121,7 +107,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
         parent = p->ppid ? scan_find(s, p->ppid) : NULL;
         if (parent && !parent->kernel)
             graph_edge(g, GRAPH_EDGE_OWN, topo_process(ctx, g, parent->pid), n);
-        if (p->threads > 1 && (threads <= ctx->limits.max_threads || wanted(ctx, p)))
+        if (p->threads > 1 && (threads <= ctx->limits.max_threads || topo_asked(ctx, p)))
             add_threads(ctx, g, n, p->pid);
         else if (p->threads > 1)
             left_out += p->threads;

@@ -107,6 +107,19 @@ struct graph_node *topo_process(const struct topo_ctx *ctx, struct graph *g, int
     return n;
 }
 
+enum { DEPTH_MAX = 256 }; /* of parents: a pid may be used again while we read, so it could go round */
+
+int topo_asked(const struct topo_ctx *ctx, const struct scan_process *p)
+{
+    for (int depth = 0; p && depth < DEPTH_MAX; depth++) {
+        for (size_t i = 0; i < ctx->npids; i++)
+            if (p->pid == ctx->pids[i])
+                return 1;
+        p = p->ppid ? scan_find(ctx->scan, p->ppid) : NULL;
+    }
+    return 0;
+}
+
 uint64_t topo_join(const struct topo_ctx *ctx, struct graph *g, enum graph_relation kind,
                    struct graph_node *const *p, size_t n)
 {

@@ -26,6 +26,7 @@ struct topo_limits {
     unsigned top_cpu;     /* how many processes the source of that name takes */
     double numa_switches; /* a thread is kept from this share of switches on, */
     double numa_cpu;      /* or from this share of its process's CPU time on (witty-profiler: 0.1 both) */
+    double numa_busy;     /* processes that use less of a CPU are not looked at for it */
     uint64_t min_bytes, min_messages; /* flows below both are left out and counted; 0: none is */
 };
 
@@ -76,6 +77,9 @@ void topo_names_release(struct topo_names *n);
 
 /* The node of a process that the scan has, with its name and command line; NULL: not there (any more). */
 struct graph_node *topo_process(const struct topo_ctx *ctx, struct graph *g, int pid);
+
+/* Whether it is one of the pids asked for, or descends from one. */
+int topo_asked(const struct topo_ctx *ctx, const struct scan_process *p);
 
 /* Joins all pairs of `n` processes (nodes of g) by edges of that kind, unless there are more pairs than the
  * limit: returns how many pairs were left out. */

@@ -41,7 +41,8 @@ void topo_opts_init(struct topo_opts *o)
                                        .max_threads = 4096,
                                        .top_cpu = 10,
                                        .numa_switches = 0.1,
-                                       .numa_cpu = 0.1}};
+                                       .numa_cpu = 0.1,
+                                       .numa_busy = 0.01}};
 }
 
 /* ---- lists of names ---- */

@@ -114,6 +114,51 @@ sys.exit(bool(bad))
 END
 }
 
+# made_up NAME: unpacks tests/fsroot/topo/NAME.tree; $tree is its folder.
+made_up() {
+    tree=$BATS_TEST_TMPDIR/$1
+    "$ROOT/tests/fsroot/unpack" "$ROOT/tests/fsroot/topo/$1.tree" "$tree"
+}
+
+@test "a server with two sockets: NUMA, PCI switches, NICs, disks" {
+    made_up numa-server
+    graph "$tree"
+    check 'hosts("Package(1)") == ["Cache(L3 of CPU 8)", "Numa(numa1)"] and of("Package(1)")["cores"] == 4 and of("Package(1)")["threads"] == 8'
+    check 'of("Numa(numa1)")["memory_bytes"] == 528280000 << 10 and of("Numa(numa1)")["numa_stats"]["numa_miss"] == 10'
+    # the GPU and the adapter below one switch; the root port above it and the ports below it are no nodes
+    check 'links("Pci(0000:16:00.0)") == ["Pci(0000:18:00.0)", "Pci(0000:19:00.0)"]'
+    check 'of("Pci(0000:18:00.0)")["bridges"] == "0000:17:00.0" and of("Pci(0000:18:00.0)")["pcie_gen"] == 5 and of("Pci(0000:18:00.0)")["pcie_width"] == 16'
+    # two functions of one card are no reason to show the port above them
+    check 'links("Pci(0000:02:00.0)") == [] and of("Pci(0000:02:00.1)")["bridges"] == "0000:00:0c.0" and "Pci(0000:00:04.0)" not in ids'
+    check 'of("Nic(eno1)")["speed_mbps"] == 10000 and "speed_mbps" not in of("Nic(eno2)") and hosts("Pci(0000:02:00.0)") == ["Nic(eno1)"]'
+    # an NVMe disk is below its subsystem, and on PCI by its controller; its partition is none
+    check 'hosts("Pci(0000:00:0d.0)") == ["Disk(nvme0n1)"] and of("Disk(nvme0n1)")["bytes"] == 7501476528 * 512 and len(nodes("disk")) == 1'
+}
+
+@test "threads and memory on NUMA nodes: CPU time, pages, their cosine" {
+    made_up numa-server
+    graph "$tree" --seed numa-use --hops 0
+    # 90 s of CPU on node 0 and 10 s on node 1; anonymous memory 16,621,568 and 4,096,000 bytes
+    check 'len(edges("numa-access", "Process(pid=4711,ppid=1)", "NumaSet({0-1})")) == 1 and hosts("x") == []'
+    check 'edges("numa-access", "Process(pid=4711,ppid=1)")[0]["attrs"]["affinity"] == round((90*16621568+10*4096000)/((90**2+10**2)**.5*(16621568**2+4096000**2)**.5), 3)'
+    check 'edges("numa-access", "Process(pid=4711,ppid=1)")[0]["attrs"]["remote_share"] == round(1-(.9*16621568+.1*4096000)/(16621568+4096000), 3)'
+    check 'edges("numa-access", "Process(pid=4711,ppid=1)")[0]["attrs"]["numa_access_info"]["file_bytes"] == {"0": 0, "1": 2457600}'
+    # runs on node 1, has all its memory on node 0
+    check 'edges("numa-access", "Process(pid=4800,ppid=4711)")[0]["attrs"]["affinity"] == 0'
+    check 'edges("numa-access", "Process(pid=4800,ppid=4711)")[0]["attrs"]["remote_share"] == 1'
+    # kept for their switches: 900 of 982 voluntary, 800 of 950 others; 10 % of the CPU time is not more than that
+    check '{e["a"]: e["weight"] for e in edges("access-status")} == {"Thread(tid=4711)": .6, "Thread(tid=4712)": .3}'
+    check '[e["b"] for e in edges("access-status", "Thread(tid=4712)")] == ["Numa(numa0)"]'
+    # witty-profiler's shape takes it
+    "$WPROF" import -o "$BATS_TEST_TMPDIR/s" "$json"
+    "$WPROF" export --format witty "$BATS_TEST_TMPDIR/s" >"$BATS_TEST_TMPDIR/witty.json"
+    grep -q NumaAccessEdge "$BATS_TEST_TMPDIR/witty.json"
+    # without the right to read its pages, its threads are there
+    rm "$tree/proc/4711/numa_maps"
+    graph "$tree" --seed numa-use --hops 0
+    check '"affinity" not in edges("numa-access", "Process(pid=4711,ppid=1)")[0].get("attrs") and len(edges("access-status")) == 2'
+}
+
 @test "hwloc: 128 ARM cores, two packages, four NUMA nodes" {
     hwloc 128arm-2pa2n8cluster4co
     graph "$tree" --seed $HARDWARE --hops 0
