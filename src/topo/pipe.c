@@ -76,6 +76,8 @@ static struct graph_node *object_node(struct topo_ctx *ctx, struct graph *g, con
 
     if (c->kind == SCAN_FD_PIPE || c->kind == SCAN_FD_EVENTFD)
         return graph_numbered(g, c->node, (int64_t)f->ino);
+    if (c->kind == SCAN_FD_MQUEUE && !strncmp(path, "/dev/mqueue/", 12))
+        path += 11; /* it is called "/name" however it was opened */
     snprintf(file, sizeof(file), "%" PRIx64 ":%" PRIu64, f->dev, f->ino);
     return graph_add(g,
                      &(struct graph_id){.kind = c->node, .instance = f->ino ? file : NULL, .field = {path}});
