@@ -23,7 +23,8 @@ SANITIZE = $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover
 comma   := ,
 hash    := \#
 CPPFLAGS += -D_GNU_SOURCE -Isrc -Icmd -I. -I$(O)
-ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -MMD -MP $(SANITIZE)
+# Hidden: a library that calls its own graph_init() must not get ours of that name.
+ALL_CFLAGS = -std=gnu11 -fvisibility=hidden $(CFLAGS) $(WARN) -MMD -MP $(SANITIZE)
 LDFLAGS += $(SANITIZE)
 
 # Goals that work before anything is installed, or that call make again once it is.
@@ -72,7 +73,7 @@ pkg = $(shell pkg-config --modversion $(1) 2>/dev/null)
 # $(call remember,TEXT): writes TEXT to the target where it says something else.
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(O)/flags: force
-	$(call remember,$(CC) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(LDFLAGS) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF) NO_GRAPHVIZ=$(NO_GRAPHVIZ))
+	$(call remember,$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(LDFLAGS) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF) NO_GRAPHVIZ=$(NO_GRAPHVIZ))
 $(O)/version: force
 	$(call remember,$(VERSION))
 $(O)/sources: force
