@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "product.h"
+#include "topology.h"
 
 #include "analyze/fold.h"
 #include "analyze/held.h"
@@ -8,8 +9,10 @@
 #include "analyze/open.h"
 #include "analyze/split.h"
 #include "analyze/timeline.h"
+#include "analyze/topology.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "render/figures.h"
 #include "render/renderer.h"
 
 #include <errno.h>
@@ -18,13 +21,17 @@
 
 struct render_opts {
     const char *format, *view, *output, *title, *only, *split;
+    const char *layout, *gexf;
+    uint64_t max_nodes;
     int kernel, lines, inlines, pids, gil, idle;
 };
 
 static const struct opt options[] = {
-    OPT_CHOICE('f', "format", struct render_opts, format, "FORMAT", "html", "html|svg", "what to make"),
-    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu", "cpu|offcpu|offwake|runq|gil|timeline",
-               "what to look at"),
+    OPT_CHOICE('f', "format", struct render_opts, format, "FORMAT", "html",
+               "html|svg|png|pdf|dot|drawio|gexf|mermaid|text",
+               "what to make; all but html and svg are of the topology"),
+    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu",
+               "cpu|offcpu|offwake|runq|gil|timeline|topology", "what to look at"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
                "to FILE, - is stdout (default: the session's name here)"),
     OPT_STRING(0, "only", struct render_opts, only, "WHAT",
@@ -37,6 +44,7 @@ static const struct opt options[] = {
     OPT_FLAG('k', "kernel", struct render_opts, kernel, "mark kernel functions with _[k]"),
     OPT_FLAG('l', "lines", struct render_opts, lines, "code lines of one function apart"),
     OPT_FLAG('i', "inlines", struct render_opts, inlines, "inlined functions as frames of their own"),
+    OPT_PICTURE(struct render_opts),
     OPT_FLAG('p', "pids", struct render_opts, pids,
              "processes and threads of one name apart, with their ids"),
 };
@@ -200,6 +208,44 @@ static int draw(const struct render_opts *o, struct session *s, struct err *e)
     return rc;
 }
 
+/* The product of --view topology. */
+static int draw_topology(const struct render_opts *o, const struct session *s, struct err *e)
+{
+    char *command = figures_command(&s->meta);
+    struct topology_opts t = {o->format, o->layout, o->gexf, o->title ? o->title : command,
+                              (size_t)o->max_nodes};
+    struct buf out = {0};
+    struct graph g;
+    int rc;
+
+    graph_init(&g);
+    rc = topology_read(s, &g, e) || topology_product(&g, &t, &out, e) ? -1 : 0;
+    if (!rc)
+        rc = write_product(o, s->path, topology_suffix(o->format), &out, e);
+    graph_release(&g);
+    buf_release(&out);
+    free(command);
+    return rc;
+}
+
+static int is_topology(const struct render_opts *o)
+{
+    return !strcmp(o->view, "topology");
+}
+
+/* Whether the options go together; 0, or what command_usage() gives. */
+static int check_options(const struct render_opts *o)
+{
+    const struct renderer_ops *r = find_renderer(o->format);
+
+    if (is_topology(o) && !strcmp(o->format, "html"))
+        return command_usage(&cmd_render, "--view topology: html has none of it: --format svg, png, pdf, "
+                                          "dot, drawio, gexf, mermaid or text");
+    if (!is_topology(o) && !r)
+        return command_usage(&cmd_render, "--format %s is of the topology: --view topology", o->format);
+    return 0;
+}
+
 static int render_run(const void *values, const struct config *cfg, int argc, char **argv)
 {
     const struct render_opts *o = values;
@@ -209,9 +255,12 @@ static int render_run(const void *values, const struct config *cfg, int argc, ch
 
     if (argc > 1)
         return command_usage(&cmd_render, "takes one SESSION, '%s' is too many", argv[1]);
+    rc = check_options(o);
+    if (rc)
+        return rc;
     rc = open_session(&s, argc ? argv[0] : NULL, &e);
     if (!rc) {
-        rc = draw(o, &s, &e);
+        rc = is_topology(o) ? draw_topology(o, &s, &e) : draw(o, &s, &e);
         session_release(&s);
     }
     if (rc)
@@ -230,6 +279,8 @@ const struct command cmd_render = {
                 "wprof render --format svg -o ticket.svg wprof-train-20260716-153012-abc123\n"
                 "wprof render --view timeline -o page.html\n"
                 "wprof render --view offcpu --only step:12-20 -o slow.html\n"
+                "wprof render --view topology --format svg -o who.svg\n"
+                "wprof render --view topology --format drawio\n"
                 "wprof render -o - | gzip >page.html.gz",
     .run = render_run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "product.h"
+#include "topology.h"
 
 #include "base/log.h"
 #include "base/units.h"
@@ -8,7 +9,6 @@
 #include "model/graph_ops.h"
 #include "platform/clock.h"
 #include "record/signals.h"
-#include "render/graph_text.h"
 #include "topo/topo.h"
 
 #include <errno.h>
@@ -20,6 +20,8 @@ struct topo_values {
     struct opt_list pids;
     uint64_t duration, interval, hops, timeout, top, min_bytes, min_messages;
     const char *root, *seed, *without, *around, *match, *format, *output;
+    const char *layout, *gexf;
+    uint64_t max_nodes;
     int sources, schema;
 };
 
@@ -39,9 +41,10 @@ static const struct opt options[] = {
              "how far from --pid, --seed and --around, in edges"),
     OPT_STRING(0, "match", struct topo_values, match, "PATTERN",
                "only nodes whose id or name fits, and edges between them"),
-    OPT_CHOICE('f', "format", struct topo_values, format, "FORMAT", "text", "text|json|ndjson",
-               "what to print"),
+    OPT_CHOICE('f', "format", struct topo_values, format, "FORMAT", "text",
+               "text|json|ndjson|" PICTURE_FORMATS_BUT_TEXT, "what to print"),
     OPT_STRING('o', "output", struct topo_values, output, "FILE", "to FILE instead of stdout"),
+    OPT_PICTURE(struct topo_values),
     OPT_DURATION(0, "timeout", struct topo_values, timeout, "TIME", "5s", NULL,
                  "a source that takes longer is left out"),
     OPT_UINT(0, "top", struct topo_values, top, "N", "10", NULL, "processes that the source top-cpu takes"),
@@ -148,24 +151,26 @@ static int emit(const struct topo_values *v, const struct buf *out, struct err *
     return fflush(stdout) ? err_sys(e, errno, "stdout") : 0;
 }
 
+static int is_json(const struct topo_values *v)
+{
+    return !strcmp(v->format, "json") || !strcmp(v->format, "ndjson");
+}
+
 /* The product of one graph; lines of ndjson are added to `out`, and go at once where they go to stdout. */
 static int produce(const struct graph *g, const struct topo_values *v, struct buf *out, struct err *e)
 {
-    int lines = !strcmp(v->format, "ndjson");
+    struct topology_opts t = {v->format, v->layout, v->gexf, NULL, (size_t)v->max_nodes};
+    int lines = !strcmp(v->format, "ndjson"), rc;
 
-    if (!strcmp(v->format, "text"))
-        graph_text_render(g, out);
-    else
-        graph_json_write(g, lines ? 0 : 2, out);
-    if (strcmp(v->format, "text") != 0)
-        buf_addch(out, '\n');
-    if (lines && !v->output) {
-        int rc = emit(v, out, e);
-
-        buf_clear(out);
-        return rc;
-    }
-    return 0;
+    if (!is_json(v))
+        return topology_product(g, &t, out, e);
+    graph_json_write(g, lines ? 0 : 2, out);
+    buf_addch(out, '\n');
+    if (!lines || v->output)
+        return 0;
+    rc = emit(v, out, e);
+    buf_clear(out);
+    return rc;
 }
 
 /* Something that asks us to end. */
@@ -322,6 +327,7 @@ const struct command cmd_topo = {
     .values_size = sizeof(struct topo_values),
     .examples = "wprof topo\n"
                 "wprof topo --pid 4711 --hops 2\n"
+                "wprof topo --format svg -o topology.svg\n"
                 "wprof topo --format json | jq '.edges[] | select(.kind == \"tcp\")'\n"
                 "wprof topo --duration 10s --interval 1s --format ndjson | mongoimport -c topology",
     .run = topo_run,

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "topology.h"
+
+#include "base/log.h"
+#include "render/picture_format.h"
+
+#include <string.h>
+#include <time.h>
+
+/* "topology of myhost, 2026-07-16 15:30:12" */
+static void add_title(const struct graph *g, struct buf *out)
+{
+    time_t s = (time_t)(g->time_ns / 1000000000);
+    char when[32];
+    struct tm tm;
+
+    buf_addf(out, "topology%s%s", *g->host ? " of " : "", g->host);
+    if (!g->time_ns || !localtime_r(&s, &tm))
+        return;
+    strftime(when, sizeof(when), "%F %T", &tm);
+    buf_addf(out, ", %s", when);
+}
+
+static void say(const struct buf *notes)
+{
+    const char *line = buf_str(notes), *end;
+
+    for (; (end = strchr(line, '\n')); line = end + 1)
+        log_info("topology: %.*s", (int)(end - line), line);
+}
+
+int topology_product(const struct graph *g, const struct topology_opts *o, struct buf *out, struct err *e)
+{
+    int old = !strcmp(o->format, "gexf") && !strcmp(o->gexf, "1.2");
+    struct picture_wanted w = {old ? "gexf-1.2" : o->format, o->layout, o->title, o->max_nodes};
+    struct buf title = {0}, notes = {0};
+    int rc;
+
+    if (!o->title) {
+        add_title(g, &title);
+        w.title = buf_str(&title);
+    }
+    rc = picture_produce(g, &w, out, &notes, e);
+    if (!rc)
+        say(&notes);
+    buf_release(&title);
+    buf_release(&notes);
+    return rc;
+}
+
+const char *topology_suffix(const char *format)
+{
+    const struct picture_format *f = picture_format_find(format);
+
+    return f ? f->suffix : "";
+}
