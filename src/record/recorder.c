@@ -2,115 +2,65 @@
 #include "record/recorder.h"
 
 #include "base/log.h"
+#include "platform/clock.h"
 #include "record/about.h"
-#include "record/cgroup_watch.h"
-#include "record/child.h"
-#include "record/collectors.h"
-#include "record/cost.h"
-#include "record/half.h"
-#include "record/jit_env.h"
-#include "record/jvm.h"
-#include "record/live.h"
-#include "record/marks.h"
+#include "record/recording.h"
 #include "record/signals.h"
-#include "record/targets.h"
+#include "record/subject.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define SECOND     1000000000ull
-#define POLL_EVERY (SECOND / 10) /* collectors without a descriptor, targets without a pidfd */
+/* ns, for collectors without a descriptor, targets without a pidfd */
+#define POLL_EVERY 100000000ull
 
 /* epoll data above every collector's index */
 enum { WATCH_SIGNALS = 1 << 20, WATCH_TARGET, WATCH_MARKS, WATCH_FRONT };
 
 struct recorder {
     const struct recorder_opts *o;
-    struct identity who;
     struct signals signals;
-    struct child command;
-    struct half half; /* of `record --sudo`: the command is its front end's, who waits for it */
-    struct targets targets;
-    struct cgroup_watch group;
-    uint64_t group_next; /* CLOCK_MONOTONIC ns of the next look at it */
-    size_t ntargets;     /* at the start: a control group may get more */
-    struct jit_env jit_env;
-    struct store store;
-    struct meta meta;
-    struct record_ctx ctx;
-    struct collectors collectors;
-    struct sink sink;
-    struct cost cost;
-    struct live live;
-    struct marks *marks; /* NULL: none are taken */
-    char *dir;           /* of the session */
-    int epoll;
-    int polled; /* something has to be looked at by time */
+    struct subject subject;
+    struct recording rec;
     struct window window;
+    int epoll;
+    int polled;     /* something has to be looked at by time */
     int unrecorded; /* the command runs, and nothing is recorded */
-    uint64_t begin; /* recording began: CLOCK_MONOTONIC ns; 0: not yet */
-    uint64_t next;  /* the next flush is due */
 };
-
-static uint64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
-/* Before it is waited for, collectors may have a last look. */
-static int reap(struct recorder *r)
-{
-    if (r->half.fd >= 0)
-        return 0;
-    if (child_ending(&r->command))
-        collectors_ended(&r->collectors);
-    return child_reap(&r->command);
-}
 
 static void over(struct recorder *r, const char *reason)
 {
     window_over(&r->window, reason);
 }
 
-static void act(struct recorder *r, enum window_act what);
-
-/* Takes what is pending. */
-static void handle_signals(struct recorder *r)
+static int has_front(const struct recorder *r)
 {
-    enum signal_kind kind;
-    int signo;
+    return r->subject.half.fd >= 0;
+}
 
-    for (;;) {
-        int running = child_running(&r->command) && r->half.fd < 0;
+/* What the window says, once the command runs. */
+static void act(struct recorder *r, enum window_act what)
+{
+    struct err e = {0};
 
-        kind = signals_next(&r->signals, running ? r->command.spawn.pid : 0, &signo);
-        if (kind == SIGNAL_NONE)
-            return;
-        if (kind == SIGNAL_CHILD)
-            reap(r);
-        else if (window_takes(&r->window, signo))
-            act(r, window_signal(&r->window, signo, now()));
-        else if (kind == SIGNAL_FORWARD && running)
-            kill(r->command.spawn.pid, signo);
-        else if (kind == SIGNAL_INTERRUPT || !running)
-            over(r, "interrupted");
+    if (what != WINDOW_BEGIN)
+        return;
+    if (!recording_begin(&r->rec, r->epoll, &r->polled, &e)) {
+        window_began(&r->window, r->rec.begin);
+        return;
     }
+    over(r, "nothing to record with");
+    log_error("%s", e.msg);
 }
 
 static void on_mark(void *arg, const struct mark *m)
 {
     struct recorder *r = arg;
 
-    act(r, window_mark(&r->window, m, now()));
+    act(r, window_mark(&r->window, m, clock_monotonic()));
 }
 
 /* ---- getting ready ---- */
@@ -128,139 +78,16 @@ static void occupy_standard_fds(void)
         close(fd);
 }
 
-static void name_session(struct recorder *r)
-{
-    r->dir = r->o->dir ? mem_strdup(r->o->dir) : session_default_dir(r->meta.workload, r->meta.session_id);
-}
-
-static uid_t owner(const struct recorder *r)
-{
-    return r->who.switched ? r->who.uid : (uid_t)-1;
-}
-
-static gid_t owner_group(const struct recorder *r)
-{
-    return r->who.switched ? r->who.gid : (gid_t)-1;
-}
-
-static int prepare_command(struct recorder *r, struct err *e)
-{
-    struct spawn_how how = {.argv = r->o->argv, .who = &r->who, .signals = &r->signals.before};
-    char **env = spawn_env(&r->who);
-    struct err why = {0};
-
-    about_fill(&r->meta, r->o->argv, env, NULL, r->who.user);
-    jit_env_fill(&r->jit_env, env, r->o->jit_names, r->o->jvm);
-    how.more = r->jit_env.list.a;
-    spawn_free_env(env);
-    name_session(r);
-    how.marks = marks_prepare(r->marks, r->dir, owner(r), owner_group(r), &why);
-    if (!how.marks)
-        log_warn("the command can't send marks: %s", why.msg);
-    if (spawn_behind_gate(&r->command.spawn, &how, e))
-        return -1;
-    r->command.launched = 1;
-    *vec_push(&r->ctx.targets) = r->command.spawn.pid;
-    r->meta.pid = r->command.spawn.pid;
-    return 0;
-}
-
-/* The same of a command that the front end starts. */
-static int prepare_half(struct recorder *r, struct err *e)
-{
-    const char *marks;
-    struct err why = {0};
-    char **env;
-
-    if (half_meet(&r->half, r->o->front, &r->who, e))
-        return -1;
-    env = targets_env(r->half.front);
-    about_fill(&r->meta, r->half.argv, env, NULL, r->who.user);
-    targets_free_argv(env);
-    name_session(r);
-    marks = marks_prepare(r->marks, r->dir, owner(r), owner_group(r), &why);
-    if (!marks)
-        log_warn("the command can't send marks: %s", why.msg);
-    if (half_command(&r->half, marks, e))
-        return -1;
-    r->command.launched = 1;
-    *vec_push(&r->ctx.targets) = r->half.command;
-    r->meta.pid = r->half.command;
-    return 0;
-}
-
-static void about_target(struct recorder *r, pid_t pid, const char *workload)
-{
-    char **argv = targets_argv(pid), **env = targets_env(pid);
-
-    r->meta.pid = pid;
-    about_fill(&r->meta, argv, env, workload, r->who.user);
-    targets_free_argv(argv);
-    targets_free_argv(env);
-}
-
-static int prepare_targets(struct recorder *r, struct err *e)
-{
-    if (targets_take(&r->targets, r->o->pids, r->o->npids, e))
-        return -1;
-    for (size_t i = 0; i < r->targets.list.n; i++)
-        *vec_push(&r->ctx.targets) = r->targets.list.a[i].pid;
-    about_target(r, r->ctx.targets.a[0], NULL);
-    return 0;
-}
-
-static int prepare_group(struct recorder *r, struct err *e)
-{
-    struct pid_list in = {0};
-    int rc = cgroup_watch_begin(&r->group, r->o->cgroup, r->o->container, &in, e);
-
-    for (size_t i = 0; !rc && i < in.list.n; i++)
-        *vec_push(&r->ctx.targets) = in.list.a[i];
-    if (!rc) {
-        about_target(r, r->ctx.targets.a[0], r->group.group.name);
-        about_note(&r->meta, "recorded: the %s %s%s%s%s", r->o->cgroup ? "control group" : "container",
-                   r->o->cgroup ? r->group.group.dir : r->group.group.name, r->group.group.path ? " (" : "",
-                   r->group.group.path ? r->group.group.path : "", r->group.group.path ? ")" : "");
-    }
-    vec_release(&in.list);
-    return rc;
-}
-
 static int prepare(struct recorder *r, struct err *e)
 {
-    static char *const none[] = {NULL};
     const int ours[] = {r->o->window.start_on, r->o->window.stop_on};
 
-    r->ctx.store = &r->store;
-    r->ctx.meta = &r->meta;
-    r->ctx.event = r->o->event;
-    r->ctx.frequency = r->o->frequency;
-    r->ctx.min_block = r->o->min_block;
-    r->ctx.whole_machine = r->o->whole_machine;
-    r->ctx.grows = r->o->cgroup || r->o->container;
-    r->ctx.launched = r->o->argv || r->o->front;
-    r->ctx.ring = r->o->ring;
-    r->ctx.now = now;
     occupy_standard_fds();
-    if (collectors_choose(&r->collectors, r->o->collectors, r->o->ncollectors, r->o->collect, r->o->without,
-                          e) ||
-        identity_of_caller(&r->who, e) || signals_take_also(&r->signals, ours, ARRAY_SIZE(ours), e))
+    if (identity_of_caller(&r->subject.who, e) ||
+        recording_init(&r->rec, r->o, &r->subject.who, on_mark, r, e) ||
+        signals_take_also(&r->signals, ours, ARRAY_SIZE(ours), e))
         return -1;
-    r->meta.frequency = r->o->frequency;
-    r->marks = marks_new(&r->ctx);
-    marks_on_mark(r->marks, on_mark, r);
-    if (r->o->front)
-        return prepare_half(r, e);
-    if (r->o->argv)
-        return prepare_command(r, e);
-    if (r->o->npids || r->o->cgroup || r->o->container) {
-        if (r->o->npids ? prepare_targets(r, e) : prepare_group(r, e))
-            return -1;
-    } else {
-        about_fill(&r->meta, none, none, "machine", r->who.user);
-    }
-    name_session(r);
-    return 0;
+    return subject_prepare(&r->subject, r->o, &r->signals.before, &r->rec, e);
 }
 
 static int watch(struct recorder *r, int fd, uint64_t what, struct err *e)
@@ -272,38 +99,20 @@ static int watch(struct recorder *r, int fd, uint64_t what, struct err *e)
     return epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) ? err_sys(e, errno, "epoll") : 0;
 }
 
-static int open_session(struct recorder *r, struct err *e)
-{
-    struct session_create how = {.dir = r->dir,
-                                 .force = r->o->force,
-                                 .uid = owner(r),
-                                 .gid = owner_group(r),
-                                 .max_size = r->o->max_size,
-                                 .keep_room = 1};
-    struct err why = {0};
-
-    if (sink_open(&r->sink, &how, r->o->ring, &r->store, &r->meta, e))
-        return -1;
-    if (marks_open(r->marks, session_dirfd(r->sink.w), owner(r), owner_group(r), &why) ||
-        watch(r, marks_fd(r->marks), WATCH_MARKS, &why)) {
-        log_warn("no marks are taken: %s", why.msg);
-        about_note(&r->meta, "no marks were taken: %s", why.msg);
-    }
-    return 0;
-}
-
 static int watch_all(struct recorder *r, struct err *e)
 {
+    const struct targets *targets = &r->subject.targets;
+
     r->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (r->epoll < 0)
         return err_sys(e, errno, "epoll");
     if (watch(r, r->signals.fd, WATCH_SIGNALS, e) ||
-        (r->half.fd >= 0 && watch(r, r->half.fd, WATCH_FRONT, e)))
+        (has_front(r) && watch(r, r->subject.half.fd, WATCH_FRONT, e)))
         return -1;
-    for (size_t i = 0; i < r->targets.list.n; i++) {
-        if (r->targets.list.a[i].fd < 0)
+    for (size_t i = 0; i < targets->list.n; i++) {
+        if (targets->list.a[i].fd < 0)
             r->polled = 1;
-        else if (watch(r, r->targets.list.a[i].fd, WATCH_TARGET, e))
+        else if (watch(r, targets->list.a[i].fd, WATCH_TARGET, e))
             return -1;
     }
     return 0;
@@ -322,96 +131,126 @@ static int go_unrecorded(struct recorder *r, const struct err *why, struct err *
     return 0;
 }
 
-static void visit_ids(void *arg, struct store_visit *v)
-{
-    struct recorder *r = arg;
-
-    collectors_ids(&r->collectors, v);
-    marks_ids(r->marks, v);
-}
-
 /* Everything that may fail before the command runs. -1: it is not to be started. */
 static int get_ready(struct recorder *r, struct err *e)
 {
     struct err why = {0};
-    int have;
 
     if (prepare(r, e) || watch_all(r, e))
         return -1;
-    if (r->o->choose_tier && r->o->choose_tier(&r->ctx, r->o->tier, &why))
+    if (recording_open(&r->rec, &why))
         return go_unrecorded(r, &why, e);
-    have = collectors_open(&r->collectors, &r->ctx, &why) > 0;
-    collectors_describe(&r->collectors, &r->meta);
-    about_kinds(&r->meta);
-    if (have)
-        have = !open_session(r, &why);
-    if (have && collectors_can_move(&r->collectors)) {
-        r->sink.each = visit_ids;
-        r->sink.each_arg = r;
-    }
-    if (have)
-        return 0;
-    return go_unrecorded(r, &why, e);
-}
-
-/* ---- recording ---- */
-
-/* Collectors count from here. */
-static int begin(struct recorder *r, struct err *e)
-{
-    if (!collectors_start(&r->collectors, e))
-        return -1;
-    if (collectors_watch(&r->collectors, r->epoll, NULL))
-        r->polled = 1; /* also when a descriptor could not be watched */
-    collectors_counters(&r->collectors);
-    r->begin = r->ctx.start_mono = now();
-    r->next = r->begin + ring_turn(&r->sink.ring);
-    about_start(&r->meta, r->begin);
-    if (r->o->jvm)
-        jvm_write_early_maps(r->ctx.targets.a, r->ctx.targets.n);
-    sink_begin(&r->sink, r->begin);
-    window_began(&r->window, r->begin);
-    r->ntargets = r->ctx.targets.n;
-    cost_begin(&r->cost, &r->store, r->ctx.targets.a, r->ntargets);
+    if (recording_open_marks(&r->rec, &why) || watch(r, marks_fd(r->rec.marks), WATCH_MARKS, &why))
+        recording_no_marks(&r->rec, &why);
     return 0;
 }
 
-/* What the window says, once the command runs. */
-static void act(struct recorder *r, enum window_act what)
+/* Starts counting, unless that comes later. -1: nothing can be recorded. */
+static int begin_now(struct recorder *r, struct err *e)
 {
-    struct err e = {0};
-
-    if (what != WINDOW_BEGIN || !begin(r, &e))
-        return;
-    over(r, "nothing to record with");
-    log_error("%s", e.msg);
+    if (window_init(&r->window, &r->o->window, clock_monotonic()) != WINDOW_BEGIN)
+        return 0;
+    if (recording_begin(&r->rec, r->epoll, &r->polled, e))
+        return -1;
+    window_began(&r->window, r->rec.begin);
+    return 0;
 }
 
-static void flush(struct recorder *r)
+/* Lets the command go. 0, or the code to exit with. */
+static int start(struct recorder *r, struct err *e)
 {
-    struct err e = {0};
-    uint64_t t = now(); /* the figures are as of here */
+    struct child *command = &r->subject.command;
+    struct err why = {0};
+    int code = SPAWN_FAILED;
 
-    collectors_counters(&r->collectors);
-    marks_counters(r->marks);
-    cost_now(&r->cost, &r->store);
-    switch (sink_flush(&r->sink, &r->meta, t, &e)) {
-    case SINK_OK:
-        return;
-    case SINK_FULL:
-        over(r, "max-size");
-        return;
-    case SINK_NO_SPACE:
-        over(r, "disk full");
+    if (!r->unrecorded && begin_now(r, &why)) {
+        recording_discard(&r->rec);
+        if (go_unrecorded(r, &why, e))
+            return code;
+    }
+    if (r->unrecorded)
+        over(r, "not recorded");
+    if (has_front(r)) {
+        if (!half_ready(&r->subject.half))
+            return 0;
+    } else {
+        if (!command->launched || !spawn_open_gate(&command->spawn, e))
+            return 0;
+        command->launched = 0;
+        code = command->spawn.failure;
+    }
+    recording_discard(&r->rec);
+    return code;
+}
+
+/* ---- what happens ---- */
+
+/* Before the command is waited for, collectors may have a last look. */
+static int reap(struct recorder *r)
+{
+    if (has_front(r))
+        return 0;
+    if (child_ending(&r->subject.command))
+        collectors_ended(&r->rec.collectors);
+    return child_reap(&r->subject.command);
+}
+
+/* Takes what is pending. */
+static void handle_signals(struct recorder *r)
+{
+    enum signal_kind kind;
+    int signo;
+
+    for (;;) {
+        int running = child_running(&r->subject.command) && !has_front(r);
+        pid_t command = running ? r->subject.command.spawn.pid : 0;
+
+        kind = signals_next(&r->signals, command, &signo);
+        if (kind == SIGNAL_NONE)
+            return;
+        if (kind == SIGNAL_CHILD)
+            reap(r);
+        else if (window_takes(&r->window, signo))
+            act(r, window_signal(&r->window, signo, clock_monotonic()));
+        else if (kind == SIGNAL_FORWARD && running)
+            kill(command, signo);
+        else if (kind == SIGNAL_INTERRUPT || !running)
+            over(r, "interrupted");
+    }
+}
+
+static void handle_front(struct recorder *r)
+{
+    struct child *command = &r->subject.command;
+    struct half *half = &r->subject.half;
+    struct link_status s = {0};
+
+    switch (half_next(half, &s)) {
+    case HALF_NOTHING:
         break;
-    case SINK_FAILED:
-        over(r, "write failed");
+    case HALF_SIGNAL:
+        act(r, window_signal(&r->window, half->signo, clock_monotonic()));
+        break;
+    case HALF_ENDING:
+        collectors_ended(&r->rec.collectors);
+        half_seen(half);
+        break;
+    case HALF_ENDED:
+        command->status = s.status;
+        command->usage = s.usage;
+        command->ended = 1;
+        break;
+    case HALF_INTERRUPT:
+    case HALF_GONE:
+        over(r, "interrupted");
         break;
     }
-    live_clear(&r->live);
-    log_error("%s: recording ends here; what was written before stays readable%s", e.msg,
-              child_running(&r->command) ? ", and the command goes on" : "");
-    about_note(&r->meta, "recording ended early: %s", e.msg);
+}
+
+static void look_at_targets(struct recorder *r)
+{
+    if (r->subject.targets.list.n && !targets_alive(&r->subject.targets))
+        over(r, "targets ended");
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -419,35 +258,10 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* 1 when the recording is to end. */
-static int handle_front(struct recorder *r)
-{
-    struct link_status s = {0};
-
-    switch (half_next(&r->half, &s)) {
-    case HALF_ENDING:
-        collectors_ended(&r->collectors);
-        half_seen(&r->half);
-        return 0;
-    case HALF_ENDED:
-        r->command.status = s.status;
-        r->command.usage = s.usage;
-        r->command.ended = 1;
-        return 0;
-    case HALF_SIGNAL:
-        act(r, window_signal(&r->window, r->half.signo, now()));
-        return 0;
-    case HALF_NOTHING:
-        return 0;
-    default:
-        return 1;
-    }
-}
-
 /* For epoll_wait: it looks again after an hour at the latest. */
 static int wait_ms(uint64_t until)
 {
-    uint64_t t = now();
+    uint64_t t = clock_monotonic();
 
     return until <= t ? 0 : (int)earlier((until - t + 999999) / 1000000, 3600000);
 }
@@ -461,231 +275,93 @@ static void wait_for_events(struct recorder *r, uint64_t until)
 
     n = epoll_wait(r->epoll, ev, ARRAY_SIZE(ev), ms);
     for (int i = 0; i < n; i++) {
-        if (ev[i].data.u64 == WATCH_SIGNALS) {
+        if (ev[i].data.u64 == WATCH_SIGNALS)
             handle_signals(r);
-        } else if (ev[i].data.u64 == WATCH_TARGET) {
-            if (!targets_alive(&r->targets))
-                over(r, "targets ended");
-        } else if (ev[i].data.u64 == WATCH_FRONT) {
-            if (handle_front(r))
-                over(r, "interrupted");
-        } else if (ev[i].data.u64 == WATCH_MARKS) {
-            marks_poll(r->marks);
-        } else {
-            collectors_poll(&r->collectors, (size_t)ev[i].data.u64);
-        }
+        else if (ev[i].data.u64 == WATCH_TARGET)
+            look_at_targets(r);
+        else if (ev[i].data.u64 == WATCH_FRONT)
+            handle_front(r);
+        else if (ev[i].data.u64 == WATCH_MARKS)
+            marks_poll(r->rec.marks);
+        else
+            collectors_poll(&r->rec.collectors, (size_t)ev[i].data.u64);
     }
-    if (r->command.ended)
+    if (r->subject.command.ended)
         over(r, "command ended");
 }
 
-/* Once a second: who has entered it. */
-static void look_at_group(struct recorder *r, uint64_t t)
+/* When something is due at the latest. */
+static uint64_t next_time(const struct recorder *r)
 {
-    struct pid_list in = {0};
+    uint64_t until = earlier(window_next(&r->window), subject_next_look(&r->subject));
 
-    if (!r->group.on || t < r->group_next)
-        return;
-    r->group_next = t + SECOND;
-    if (!cgroup_watch_look(&r->group, &in))
-        over(r, "control group empty");
-    for (size_t i = 0; i < in.list.n; i++)
-        *vec_push(&r->ctx.targets) = in.list.a[i];
-    vec_release(&in.list);
+    if (r->rec.begin)
+        until = earlier(until, r->rec.next);
+    return r->polled ? earlier(until, clock_monotonic() + POLL_EVERY) : until;
 }
 
 /* Every second or so, while it records. */
-static void turn(struct recorder *r, uint64_t t)
+static void turn(struct recorder *r)
 {
-    if (!collectors_running(&r->collectors))
+    const char *ends;
+
+    if (!collectors_running(&r->rec.collectors))
         over(r, "collectors failed");
-    if (t < r->next || window_is_over(&r->window))
+    if (window_is_over(&r->window))
         return;
-    collectors_poll_all(&r->collectors);
-    marks_poll(r->marks);
-    flush(r);
-    live_draw(&r->live, t - r->begin, r->sink.samples, r->sink.w ? session_bytes(r->sink.w) : 0);
-    r->next = t + ring_turn(&r->sink.ring);
+    ends = recording_turn(&r->rec, clock_monotonic(), child_running(&r->subject.command));
+    if (ends)
+        over(r, ends);
 }
 
 /* From the gate's opening until the window is over: the collectors are ready, and count while it is open. */
 static void record(struct recorder *r)
 {
     while (!window_is_over(&r->window)) {
-        uint64_t until = earlier(window_next(&r->window), r->begin ? r->next : UINT64_MAX);
-
-        if (r->group.on)
-            until = earlier(until, r->group_next);
-        wait_for_events(r, earlier(until, r->polled ? now() + POLL_EVERY : UINT64_MAX));
+        wait_for_events(r, next_time(r));
         if (r->polled) {
-            collectors_poll_all(&r->collectors);
-            if (r->targets.list.n && !targets_alive(&r->targets))
-                over(r, "targets ended");
+            collectors_poll_all(&r->rec.collectors);
+            look_at_targets(r);
         }
-        look_at_group(r, now());
-        act(r, window_time(&r->window, now()));
-        if (r->begin)
-            turn(r, now());
+        if (!subject_look(&r->subject, &r->rec, clock_monotonic()))
+            over(r, "control group empty");
+        act(r, window_time(&r->window, clock_monotonic()));
+        if (r->rec.begin)
+            turn(r);
     }
 }
+
+/* ---- the end ---- */
 
 /* Its end may come before its begin. */
 static void say_nothing_came(struct recorder *r)
 {
     char what[128];
 
-    if (r->begin || r->window.begun)
+    if (r->rec.begin || r->window.begun)
         return;
     window_awaits(&r->window, what, sizeof(what));
-    about_note(&r->meta, "it ended before %s: nothing was recorded", what);
+    about_note(&r->rec.meta, "it ended before %s: nothing was recorded", what);
     log_warn("it ended before %s: nothing was recorded", what);
-}
-
-/* ---- the end ---- */
-
-static void stop(struct recorder *r)
-{
-    uint64_t end = now();
-
-    cost_end(&r->cost);
-    collectors_stop(&r->collectors);
-    marks_stop(r->marks, end);
-    /* What accounts tell of the whole run says nothing of a ring's window. */
-    cost_report(&r->cost, &r->store, r->ctx.targets.a, r->o->ring ? 0 : r->ntargets,
-                r->command.ended && !r->o->ring ? &r->command.usage : NULL);
-    flush(r);
-    if (!r->begin)
-        about_start(&r->meta, end);
-    if (r->sink.w)
-        about_end(&r->meta, end, r->window.reason);
-    if (r->o->jvm && r->sink.w)
-        jvm_write_maps(&r->store, &r->meta);
-}
-
-struct sealing {
-    struct recorder *r;
-    uint64_t since; /* the command's end */
-};
-
-/* The caller's products, and how long all of it took: only the last write of meta.json is yet to come. */
-static int derive(void *arg, struct session_writer *w, struct meta *m, struct store *s, struct err *e)
-{
-    struct sealing *k = arg;
-    const struct recorder_hooks *hooks = &k->r->o->hooks;
-    int rc = hooks->derive ? hooks->derive(hooks->arg, w, m, s, e) : 0;
-
-    store_set_counter(s, "own.seal_ns", now() - k->since);
-    return rc;
-}
-
-static int seal(struct recorder *r, uint64_t since)
-{
-    struct sealing sealing = {r, since};
-    struct recorder_report report = {.meta = &r->meta, .store = &r->store, .samples = r->sink.samples};
-    struct err e = {0};
-    int rc;
-
-    if (!r->sink.w)
-        return 0;
-    if (r->command.ended)
-        r->meta.exit_code = child_exit_code(&r->command);
-    collectors_describe(&r->collectors, &r->meta);
-    about_kinds(&r->meta);
-    about_languages(&r->meta, &r->store);
-    live_clear(&r->live);
-    rc = sink_seal(&r->sink, &r->meta, derive, &sealing, &e);
-    if (session_is_gone(r->sink.w)) {
-        log_error("%s was removed while it was recorded: nothing is left of it", session_path(r->sink.w));
-        return -1;
-    }
-    if (rc)
-        log_error("the session could not be sealed: %s (%s opens as it was last written)", e.msg,
-                  session_path(r->sink.w));
-    report.path = session_path(r->sink.w);
-    report.bytes = session_bytes(r->sink.w);
-    report.seal_ns = now() - since;
-    if (r->o->hooks.done)
-        r->o->hooks.done(r->o->hooks.arg, &report);
-    return rc || r->sink.broken ? -1 : 0;
 }
 
 /* The command may outlive its recording: nothing of that is kept while we wait. */
 static int wait_for_command(struct recorder *r)
 {
-    if (r->half.fd >= 0) /* the front end does */
+    struct child *command = &r->subject.command;
+
+    if (has_front(r)) /* the front end does */
         return 0;
-    while (!reap(r) && !r->command.ended) {
+    while (!reap(r) && !command->ended) {
         struct epoll_event ev;
 
-        if (epoll_wait(r->epoll, &ev, 1, wait_ms(child_time(&r->command, now()))) < 0 && errno != EINTR)
+        if (epoll_wait(r->epoll, &ev, 1, wait_ms(child_time(command, clock_monotonic()))) < 0 &&
+            errno != EINTR)
             break;
         handle_signals(r);
     }
-    r->command.spawn.pid = 0; /* waited for */
-    return child_exit_code(&r->command);
-}
-
-static void release_recording(struct recorder *r)
-{
-    marks_free(r->marks);
-    r->marks = NULL;
-    collectors_release(&r->collectors);
-    if (r->o->release_tier)
-        r->o->release_tier(&r->ctx);
-    sink_release(&r->sink);
-    store_release(&r->store);
-    meta_release(&r->meta);
-}
-
-static void release(struct recorder *r)
-{
-    release_recording(r);
-    spawn_cancel(&r->command.spawn);
-    targets_release(&r->targets);
-    cgroup_watch_release(&r->group);
-    vec_release(&r->ctx.targets);
-    if (r->epoll >= 0)
-        close(r->epoll);
-    if (r->signals.fd >= 0)
-        signals_give_back(&r->signals);
-    half_release(&r->half);
-    identity_release(&r->who);
-    jit_env_release(&r->jit_env);
-    free(r->dir);
-}
-
-/* Nothing was recorded. */
-static void discard(struct recorder *r)
-{
-    marks_free(r->marks);
-    r->marks = NULL;
-    sink_discard(&r->sink);
-}
-
-/* Starts counting (unless that comes later) and lets the command go. 0, or the code to exit with. */
-static int start(struct recorder *r, struct err *e)
-{
-    struct err why = {0};
-
-    if (!r->unrecorded && window_init(&r->window, &r->o->window, now()) == WINDOW_BEGIN && begin(r, &why)) {
-        discard(r);
-        if (go_unrecorded(r, &why, e))
-            return SPAWN_FAILED;
-    }
-    if (r->unrecorded)
-        over(r, "not recorded");
-    if (r->half.fd >= 0) {
-        if (!half_ready(&r->half))
-            return 0;
-        discard(r);
-        return SPAWN_FAILED;
-    }
-    if (r->command.launched && spawn_open_gate(&r->command.spawn, e)) {
-        r->command.launched = 0;
-        discard(r);
-        return r->command.spawn.failure;
-    }
-    return 0;
+    command->spawn.pid = 0; /* waited for */
+    return child_exit_code(command);
 }
 
 /* Nothing of ours ends the command but what was asked for: not a full disk. */
@@ -697,42 +373,53 @@ static int is_to_end(const struct recorder *r)
 /* -1: it was cut short by a failure of ours. */
 static int run(struct recorder *r)
 {
+    struct child *command = &r->subject.command;
+    struct recording *rec = &r->rec;
     struct err e = {0};
     uint64_t ended;
 
-    if (r->sink.w &&
-        session_write_meta(r->sink.w, &r->meta, &e)) /* with the start's times, for who reads it live */
-        log_debug("%s", e.msg);
-    live_begin(&r->live, r->o->quiet || r->half.output_shown, r->command.launched);
+    if (rec->sink.w && session_write_meta(rec->sink.w, &rec->meta, &e))
+        log_debug("%s", e.msg); /* with the start's times, for who reads it live */
+    live_begin(&rec->live, r->o->quiet || r->subject.half.output_shown, command->launched);
     record(r);
-    ended = now();
+    ended = clock_monotonic();
     if (!r->unrecorded)
         say_nothing_came(r);
-    stop(r);
+    recording_stop(rec, r->window.reason, command->ended ? &command->usage : NULL, child_running(command));
     if (is_to_end(r))
-        child_end(&r->command, now());
-    return seal(r, ended) ||
-                   (r->begin && !r->command.launched && !strcmp(r->window.reason, "collectors failed"))
-               ? -1
-               : 0;
+        child_end(command, clock_monotonic());
+    if (recording_seal(rec, ended, command->ended ? child_exit_code(command) : -1))
+        return -1;
+    return rec->begin && !command->launched && !strcmp(r->window.reason, "collectors failed") ? -1 : 0;
+}
+
+static void release(struct recorder *r)
+{
+    recording_release(&r->rec);
+    subject_release(&r->subject);
+    if (r->epoll >= 0)
+        close(r->epoll);
+    if (r->signals.fd >= 0)
+        signals_give_back(&r->signals);
 }
 
 int recorder_run(const struct recorder_opts *o, struct err *e)
 {
-    struct recorder r = {.o = o, .epoll = -1, .signals = {.fd = -1}, .half = {.fd = -1}};
+    struct recorder r = {.o = o, .epoll = -1, .signals = {.fd = -1}};
+    const struct child *command = &r.subject.command;
     int code;
 
-    r.command.spawn.gate = r.command.spawn.report = -1;
+    subject_init(&r.subject);
     if (get_ready(&r, e)) {
-        code = r.command.spawn.failure ? r.command.spawn.failure : SPAWN_FAILED;
+        code = command->spawn.failure ? command->spawn.failure : SPAWN_FAILED;
     } else {
         code = start(&r, e);
         if (!code) {
             int failed = run(&r);
 
-            release_recording(&r);
-            code = r.command.launched ? wait_for_command(&r) : failed ? SPAWN_FAILED : 0;
-            if (failed && !r.command.launched)
+            recording_release(&r.rec);
+            code = command->launched ? wait_for_command(&r) : failed ? SPAWN_FAILED : 0;
+            if (failed && !command->launched)
                 err_set(e, "the recording is not complete");
         }
     }
