@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 
-#include "analyze/fold.h"
 #include "analyze/jit_advice.h"
-#include "analyze/language.h"
-#include "analyze/symbolize.h"
 #include "base/log.h"
-#include "base/units.h"
 #include "platform/pfm.h"
 #include "platform/spawn.h"
 #include "record/collectors.h"
 #include "record/elevate.h"
 #include "record/recorder.h"
 #include "record/signal_name.h"
-#include "record/summary.h"
 #include "record/tiers.h"
+#include "record_seal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,100 +78,6 @@ static const struct opt options[] = {
     OPT_FLAG('q', "quiet", struct record_opts, quiet, "say only errors"),
     OPT_FLAG('v', "verbose", struct record_opts, verbose, "say more"),
 };
-
-/* What sealing makes and the summary needs. */
-struct product {
-    const struct record_opts *o;
-    struct profile profile;
-    struct quality quality;
-};
-
-/* A metric's folded text; nothing where the session has none of it. */
-static int derive_folded(const struct product *p, struct session_writer *w, struct meta *m,
-                         const struct store *s, const char *metric, const char *kind, const char *path,
-                         struct err *e)
-{
-    struct fold_opts fold = {.metric = metric, .inlines = p->o->inlines};
-    struct profile profile = {0};
-    struct buf text = {0};
-    int rc = 0;
-
-    if (!fold_store(&profile, s, m->start_mono, &fold, NULL)) {
-        fold_text(&profile, 0, &text);
-        rc = session_add_artifact(w, m, kind, path, buf_str(&text), text.len, e);
-    }
-    profile_release(&profile);
-    buf_release(&text);
-    return rc;
-}
-
-/* Each line is said and noted. */
-static void advise(const struct product *p, struct meta *m, const struct store *s)
-{
-    unsigned done = (p->o->jvm ? JIT_ADVICE_JVM : 0) | (p->o->jit_names ? JIT_ADVICE_NAMES : 0);
-    struct buf text = {0};
-
-    jit_advice(s, p->quality.scanned, p->quality.taken, done, &text);
-    for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
-        *end = '\0';
-        log_warn("%s", line);
-        *vec_push(&m->notes) = mem_strdup(line);
-    }
-    buf_release(&text);
-}
-
-/* Names the frames, makes the folded texts. */
-static int derive(void *arg, struct session_writer *w, struct meta *m, struct store *s, struct err *e)
-{
-    struct product *p = arg;
-    struct symbolize_opts how = {.inlines = p->o->inlines, .starts = 1, .same_boot = 1};
-    struct symbolize_stats stats = {0};
-    struct fold_opts fold = {.inlines = p->o->inlines};
-    struct buf text = {0};
-    int rc;
-
-    if (symbolize_store(s, &how, &stats, e))
-        return err_wrap(e, "symbols");
-    log_debug("symbols: %llu of %llu frames named in %.0f ms", (unsigned long long)stats.named,
-              (unsigned long long)stats.frames, (double)stats.ns / 1e6);
-    for (int l = 0; l < LANGUAGE_N; l++)
-        if (language_name((enum language)l) && stats.languages & 1u << l)
-            meta_add_language(m, language_name((enum language)l));
-    quality_compute(&p->quality, s, m);
-    advise(p, m, s);
-    rc = fold_store(&p->profile, s, m->start_mono, &fold, e);
-    if (!rc) {
-        fold_text(&p->profile, 0, &text);
-        rc = session_add_artifact(w, m, "folded", "folded.txt", buf_str(&text), text.len, e);
-    }
-    if (!rc)
-        rc = derive_folded(p, w, m, s, "offcpu", "offcpu-folded", "offcpu.folded.txt", e);
-    buf_release(&text);
-    return rc;
-}
-
-static void say_lines(const char *text)
-{
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-
-        log_info("%.*s", (int)n, text);
-        text += n + (text[n] == '\n');
-    }
-}
-
-static void done(void *arg, const struct recorder_report *r)
-{
-    struct product *p = arg;
-    struct buf text = {0};
-    char rss[32];
-
-    summary_text(&text, r, &p->profile, &p->quality);
-    say_lines(buf_str(&text));
-    buf_release(&text);
-    log_debug("sealed %.0f ms after the end; at most %s of memory", (double)r->seal_ns / 1e6,
-              units_size(rss, sizeof(rss), store_counter(r->store, "own.rss_max", 0)));
-}
 
 /* 0, or the exit code after saying what is wrong with the command line. */
 static int check(const struct record_opts *o, int argc)
@@ -264,7 +166,10 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
 static int run(const void *values, const struct config *cfg, int argc, char **argv)
 {
     const struct record_opts *o = values;
-    struct product product = {.o = o};
+    struct record_seal seal = {
+        .inlines = o->inlines,
+        .done = (o->jvm ? JIT_ADVICE_JVM : 0) | (o->jit_names ? JIT_ADVICE_NAMES : 0),
+    };
     struct recorder_opts how = {
         .dir = o->output,
         .force = o->force,
@@ -290,7 +195,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .cgroup = o->cgroup,
         .container = o->container,
         .whole_machine = o->whole_machine,
-        .hooks = {&product, derive, done},
+        .hooks = {&seal, record_seal_derive, record_seal_say},
     };
     struct err e = {0};
     int code;
@@ -309,7 +214,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         code = recorder_run(&how, &e);
     if (e.msg[0])
         log_error("%s", e.msg);
-    profile_release(&product.profile);
+    record_seal_release(&seal);
     return code;
 }
 

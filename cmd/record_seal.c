@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record_seal.h"
+
+#include "analyze/fold.h"
+#include "analyze/jit_advice.h"
+#include "analyze/language.h"
+#include "analyze/symbolize.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "record/summary.h"
+
+#include <string.h>
+
+/* A metric's folded text; nothing where the session has none of it. */
+static int derive_folded(const struct record_seal *p, struct session_writer *w, struct meta *m,
+                         const struct store *s, const char *metric, const char *kind, const char *path,
+                         struct err *e)
+{
+    struct fold_opts fold = {.metric = metric, .inlines = p->inlines};
+    struct profile profile = {0};
+    struct buf text = {0};
+    int rc = 0;
+
+    if (!fold_store(&profile, s, m->start_mono, &fold, NULL)) {
+        fold_text(&profile, 0, &text);
+        rc = session_add_artifact(w, m, kind, path, buf_str(&text), text.len, e);
+    }
+    profile_release(&profile);
+    buf_release(&text);
+    return rc;
+}
+
+/* Each line is said and noted. */
+static void advise(const struct record_seal *p, struct meta *m, const struct store *s)
+{
+    struct buf text = {0};
+
+    jit_advice(s, p->quality.scanned, p->quality.taken, p->done, &text);
+    for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        log_warn("%s", line);
+        *vec_push(&m->notes) = mem_strdup(line);
+    }
+    buf_release(&text);
+}
+
+/* Names the frames, makes the folded texts. */
+int record_seal_derive(void *arg, struct session_writer *w, struct meta *m, struct store *s, struct err *e)
+{
+    struct record_seal *p = arg;
+    struct symbolize_opts how = {.inlines = p->inlines, .starts = 1, .same_boot = 1};
+    struct symbolize_stats stats = {0};
+    struct fold_opts fold = {.inlines = p->inlines};
+    struct buf text = {0};
+    int rc;
+
+    if (symbolize_store(s, &how, &stats, e))
+        return err_wrap(e, "symbols");
+    log_debug("symbols: %llu of %llu frames named in %.0f ms", (unsigned long long)stats.named,
+              (unsigned long long)stats.frames, (double)stats.ns / 1e6);
+    for (int l = 0; l < LANGUAGE_N; l++)
+        if (language_name((enum language)l) && stats.languages & 1u << l)
+            meta_add_language(m, language_name((enum language)l));
+    quality_compute(&p->quality, s, m);
+    advise(p, m, s);
+    rc = fold_store(&p->profile, s, m->start_mono, &fold, e);
+    if (!rc) {
+        fold_text(&p->profile, 0, &text);
+        rc = session_add_artifact(w, m, "folded", "folded.txt", buf_str(&text), text.len, e);
+    }
+    if (!rc)
+        rc = derive_folded(p, w, m, s, "offcpu", "offcpu-folded", "offcpu.folded.txt", e);
+    buf_release(&text);
+    return rc;
+}
+
+static void say_lines(const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        log_info("%.*s", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+void record_seal_say(void *arg, const struct recorder_report *r)
+{
+    struct record_seal *p = arg;
+    struct buf text = {0};
+    char rss[32];
+
+    summary_text(&text, r, &p->profile, &p->quality);
+    say_lines(buf_str(&text));
+    buf_release(&text);
+    log_debug("sealed %.0f ms after the end; at most %s of memory", (double)r->seal_ns / 1e6,
+              units_size(rss, sizeof(rss), store_counter(r->store, "own.rss_max", 0)));
+}
+
+void record_seal_release(struct record_seal *p)
+{
+    profile_release(&p->profile);
+}
