@@ -19,7 +19,8 @@ static void find_ways(struct waitfor *w, uint32_t *way)
 {
     int changed = 1;
 
-    memcpy(way, w->cost.a, w->cost.n * sizeof(*way));
+    if (w->cost.n)
+        memcpy(way, w->cost.a, w->cost.n * sizeof(*way));
     while (changed) {
         changed = 0;
         for (size_t i = 0; i < w->edges.n; i++) {

@@ -161,7 +161,8 @@ static void gather(struct rings *r)
                 r->lost += rec.code.lost;
             keep(r, &rec, p, n, r->events.cpus.a[i]);
         }
-    qsort(r->own->waiting.a, r->own->waiting.n, sizeof(*r->own->waiting.a), by_time);
+    if (r->own->waiting.n)
+        qsort(r->own->waiting.a, r->own->waiting.n, sizeof(*r->own->waiting.a), by_time);
 }
 
 /* ---- what records say ---- */

@@ -50,6 +50,8 @@ static size_t base_at(const struct ring *r, uint64_t now)
 
 static void drop_notes(struct ring *r, size_t n)
 {
+    if (!n)
+        return;
     for (size_t i = 0; i < n; i++)
         note_release(&r->notes.a[i]);
     memmove(r->notes.a, r->notes.a + n, (r->notes.n - n) * sizeof(*r->notes.a));

@@ -17,10 +17,10 @@ static void add_text(struct job *j, const char *key, uint32_t id)
 
 static void add_frame(struct job *j, uint32_t id)
 {
-    static const char *const kinds[] = {
+    static const char *const kinds[FRAME_KINDS] = {
         [FRAME_NONE] = "none",     [FRAME_KERNEL] = "kernel", [FRAME_NATIVE] = "native",
         [FRAME_PYTHON] = "python", [FRAME_JIT] = "jit",       [FRAME_GPU] = "gpu",
-        [FRAME_MARKER] = "marker",
+        [FRAME_MARKER] = "marker", [FRAME_GIL] = "gil",
     };
     const struct store *s = &j->d->store;
     const struct frame *f = frames_get(&s->frames, id);
