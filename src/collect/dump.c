@@ -33,11 +33,11 @@ static int may_read(pid_t pid)
 static struct dump_process *add_process(struct dump_job *j, pid_t pid, int asked)
 {
     struct dump_process *p = vec_push(&j->d->processes);
-    struct dump_stat st = {.state = 'X'};
+    struct proctask st = {.state = 'X'};
     struct buf command = {0};
 
     *p = (struct dump_process){.pid = (uint32_t)pid, .asked = (uint8_t)asked};
-    dump_stat_read(pid, 0, &st);
+    proctask_stat(pid, 0, &st);
     p->ppid = (uint32_t)st.ppid;
     p->comm = dump_text(j, "%s", st.comm);
     dump_command(pid, &command);
@@ -161,10 +161,10 @@ static void add_thread(struct dump_job *j, struct dump_process *p, uint32_t tid)
 {
     struct outside_thread *t = outside_thread(&j->o, p->pid, tid, clock_monotonic());
     struct dump_thread *out;
-    struct dump_stat st;
+    struct proctask st;
     int rc = -1;
 
-    if (dump_stat_read((pid_t)p->pid, (pid_t)tid, &st)) /* it has ended since */
+    if (proctask_stat((pid_t)p->pid, (pid_t)tid, &st)) /* it has ended since */
         return;
     out = vec_push(&j->d->threads);
     *vec_push(&j->slices) = 0;
@@ -186,7 +186,7 @@ static void add_thread(struct dump_job *j, struct dump_process *p, uint32_t tid)
     }
     for (int i = 0; i < LOOKS && rc && blocked_state(out->state); i++) {
         rc = look_blocked(j, t, out);
-        if (rc && !dump_stat_read((pid_t)p->pid, (pid_t)tid, &st)) {
+        if (rc && !proctask_stat((pid_t)p->pid, (pid_t)tid, &st)) {
             out->state = st.state;
             out->cpu = st.cpu;
         }
@@ -244,11 +244,11 @@ static int look_again(struct dump_job *j)
     for (size_t i = 0; i < j->d->threads.n; i++) {
         struct dump_thread *out = &j->d->threads.a[i];
         struct outside_thread *t = outside_find(&j->o, out->tid);
-        struct dump_stat st;
+        struct proctask st;
 
         if (out->state != 'R' || out->flags & DUMP_SAMPLED || !t)
             continue;
-        if (look_blocked(j, t, out) || dump_stat_read((pid_t)out->pid, (pid_t)out->tid, &st)) {
+        if (look_blocked(j, t, out) || proctask_stat((pid_t)out->pid, (pid_t)out->tid, &st)) {
             left = 1;
             continue;
         }
@@ -292,14 +292,14 @@ static void name_others(struct dump_job *j)
 
     for (size_t i = 0; i < d->edges.n; i++) {
         uint32_t pid = d->edges.a[i].pid;
-        struct dump_stat st;
+        struct proctask st;
         size_t k = 0;
 
         while (k < d->others.n && d->others.a[k].pid != pid)
             k++;
         if (k == d->others.n && !dump_process(d, pid))
-            *vec_push(&d->others) = (struct dump_other){
-                pid, dump_stat_read((pid_t)pid, 0, &st) ? 0 : dump_text(j, "%s", st.comm)};
+            *vec_push(&d->others) =
+                (struct dump_other){pid, proctask_stat((pid_t)pid, 0, &st) ? 0 : dump_text(j, "%s", st.comm)};
     }
 }
 

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "platform/clock.h"
 #include "platform/procfs.h"
+#include "platform/proctask.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,14 +108,12 @@ static int read_status(struct jvm *j, struct err *e)
 static int refuses(pid_t pid)
 {
     static const char flag[] = "-XX:+DisableAttachMechanism";
-    struct buf path = {0}, text = {0};
+    struct buf text = {0};
     int found = 0;
 
-    buf_addf(&path, "/proc/%d/cmdline", (int)pid);
-    if (!io_read_file(AT_FDCWD, buf_str(&path), &text, NULL))
+    if (!proctask_read(pid, 0, "cmdline", &text))
         for (size_t i = 0; i < text.len && !found; i += strlen(text.data + i) + 1)
             found = !strcmp(text.data + i, flag);
-    buf_release(&path);
     buf_release(&text);
     return found;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/proctask.h"
 
-#include "base/buf.h"
 #include "base/io.h"
 
 #include <dirent.h>
@@ -12,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECOND 1000000000ull
+#define SECOND     1000000000ull
+#define PF_KTHREAD 0x00200000u /* include/linux/sched.h */
 
 static uint64_t ticks_ns(unsigned long long ticks)
 {
@@ -21,12 +21,21 @@ static uint64_t ticks_ns(unsigned long long ticks)
     return ticks * (SECOND / (uint64_t)(hz > 0 ? hz : 100));
 }
 
+/* The number in field n of a stat file, `close` being the end of field 2; -1: cut off before it. */
+static int late_field(const char *close, int n)
+{
+    for (int field = 2; field < n && close; field++)
+        close = strchr(close + 1, ' ');
+    return close ? atoi(close) : -1;
+}
+
 int proctask_parse_stat(const char *text, struct proctask *out)
 {
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
     unsigned long long user, sys, start, stack = 0;
     long long child_user, child_sys;
     size_t n;
+    unsigned flags;
     int ppid;
 
     *out = (struct proctask){0};
@@ -34,13 +43,13 @@ int proctask_parse_stat(const char *text, struct proctask *out)
         return -1;
     n = (size_t)(close - open) - 1;
     memcpy(out->comm, open + 1, n < sizeof(out->comm) ? n : sizeof(out->comm) - 1);
-    /* From field 3 on: the state, ppid; 14 to 17: utime, stime, cutime, cstime; 22: starttime; 28:
-     * startstack.
+    /* From field 3 on: the state, ppid; 9: flags; 14 to 17: utime, stime, cutime, cstime; 22: starttime; 28:
+     * startstack; 39: processor.
      */
     if (sscanf(close + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld %*d %*d %*d %*d %llu"
+               " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %lld %lld %*d %*d %*d %*d %llu"
                " %*u %*d %*u %*u %*u %llu",
-               &out->state, &ppid, &user, &sys, &child_user, &child_sys, &start, &stack) < 7)
+               &out->state, &ppid, &flags, &user, &sys, &child_user, &child_sys, &start, &stack) < 8)
         return -1;
     out->ppid = ppid;
     out->user_ns = ticks_ns(user);
@@ -48,6 +57,8 @@ int proctask_parse_stat(const char *text, struct proctask *out)
     out->children_ns = ticks_ns((uint64_t)(child_user + child_sys));
     out->start_ns = ticks_ns(start);
     out->stack_start = stack;
+    out->kernel_thread = !!(flags & PF_KTHREAD);
+    out->cpu = late_field(close, 39);
     return 0;
 }
 
@@ -64,6 +75,14 @@ int proctask_open(pid_t pid, pid_t tid, const char *name)
 
     path_of(path, sizeof(path), pid, tid, name);
     return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int proctask_read(pid_t pid, pid_t tid, const char *name, struct buf *out)
+{
+    char path[96];
+
+    path_of(path, sizeof(path), pid, tid, name);
+    return io_read_file(AT_FDCWD, path, out, NULL);
 }
 
 static int read_text(int fd, char *text, size_t n)

@@ -6,6 +6,7 @@
 #ifndef WPROF_PLATFORM_PROCTASK_H
 #define WPROF_PLATFORM_PROCTASK_H
 
+#include "base/buf.h"
 #include "base/vec.h"
 
 #include <stdint.h>
@@ -19,6 +20,8 @@ struct proctask {
     uint64_t user_ns, sys_ns; /* CPU time, to a tick */
     uint64_t children_ns;     /* that of children that have ended and were waited for, to a tick */
     uint64_t stack_start;     /* address: another one after exec; 0 where that may not be read */
+    int kernel_thread;
+    int cpu; /* on which it ran last; -1: not told */
 };
 
 /* Of thread tid of process pid; of the whole process, where tid is 0. -1: gone. */
@@ -30,7 +33,11 @@ int proctask_parse_stat(const char *text, struct proctask *out);
 /* The thread's id in its own, innermost pid namespace; tid where that can't be read. */
 uint32_t proctask_own_tid(pid_t pid, pid_t tid);
 
-/* A file of the thread's directory, to be read again and again; -1. */
+/* Appends the text of a file of the directory of thread tid; of the process's, where tid is 0. -1: gone, or
+ * not to be read. */
+int proctask_read(pid_t pid, pid_t tid, const char *name, struct buf *out);
+
+/* Such a file, to be read again and again; -1. */
 int proctask_open(pid_t pid, pid_t tid, const char *name);
 
 struct proctask_run {

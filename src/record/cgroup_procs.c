@@ -96,13 +96,11 @@ static int ask_all(const struct cgroup_procs *g, struct pid_list *out)
 {
     struct pid_list all = {0};
     struct buf text = {0};
-    char path[32];
 
     proctask_processes(&all);
     for (size_t i = 0; i < all.list.n; i++) {
         buf_clear(&text);
-        snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)all.list.a[i]);
-        if (all.list.a[i] != getpid() && !io_read_file(AT_FDCWD, path, &text, NULL) &&
+        if (all.list.a[i] != getpid() && !proctask_read(all.list.a[i], 0, "cgroup", &text) &&
             cgroup_procs_has(buf_str(&text), g->path))
             *vec_push(&out->list) = all.list.a[i];
     }

@@ -2,6 +2,7 @@
 #include "record/half.h"
 
 #include "base/mem.h"
+#include "platform/proctask.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,20 +72,12 @@ void half_release(struct half *h)
 /* The front end's own child, of its user: it is not to have another process recorded in root's name. */
 static int is_its_child(const struct half *h, pid_t pid)
 {
-    char path[64], text[512], *p;
+    char path[64];
     struct stat st, front;
-    int ppid = 0;
-    FILE *f;
+    struct proctask task;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    f = fopen(path, "re");
-    if (!f)
-        return 0;
-    if (fgets(text, sizeof(text), f) && (p = strrchr(text, ')')))
-        sscanf(p + 1, " %*c %d", &ppid);
-    fclose(f);
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-    if (ppid != h->front || stat(path, &st))
+    if (proctask_stat(pid, 0, &task) || task.ppid != h->front || stat(path, &st))
         return 0;
     snprintf(path, sizeof(path), "/proc/%d", (int)h->front);
     return !stat(path, &front) && st.st_uid == front.st_uid;

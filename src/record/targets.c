@@ -2,28 +2,18 @@
 #include "record/targets.h"
 
 #include "base/buf.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "platform/procfs.h"
+#include "platform/proctask.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static int read_proc(pid_t pid, const char *name, struct buf *b)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    return io_read_file(AT_FDCWD, path, b, NULL);
-}
 
 /* The thread group of a pid or tid, 0 when there is no such task. */
 static pid_t process_of(pid_t pid)
@@ -32,7 +22,7 @@ static pid_t process_of(pid_t pid)
     const char *line;
     pid_t tgid = 0;
 
-    if (!read_proc(pid, "status", &b)) {
+    if (!proctask_read(pid, 0, "status", &b)) {
         line = strstr(buf_str(&b), "\nTgid:");
         if (line)
             tgid = (pid_t)strtol(line + 6, NULL, 10);
@@ -111,7 +101,7 @@ static char **read_words(pid_t pid, const char *name)
     struct buf b = {0};
     VEC(char *) words = {0};
 
-    if (!read_proc(pid, name, &b)) {
+    if (!proctask_read(pid, 0, name, &b)) {
         for (size_t i = 0; i < b.len; i += strlen(b.data + i) + 1)
             *vec_push(&words) = mem_strdup(b.data + i);
     }
@@ -137,20 +127,9 @@ void targets_free_argv(char **argv)
     free(argv);
 }
 
-unsigned long long targets_cpu_ns(pid_t pid)
+uint64_t targets_cpu_ns(pid_t pid)
 {
-    struct buf b = {0};
-    const char *p = NULL;
-    unsigned long long t[4] = {0};
-    long hz = sysconf(_SC_CLK_TCK);
+    struct proctask t;
 
-    if (!read_proc(pid, "stat", &b))
-        p = strrchr(buf_str(&b), ')');
-    /* Fields 14 to 17 of /proc/PID/stat: utime, stime, cutime, cstime in clock ticks; the state, field 3,
-     * comes first. */
-    if (p)
-        sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &t[0], &t[1], &t[2],
-               &t[3]);
-    buf_release(&b);
-    return (t[0] + t[1] + t[2] + t[3]) * (1000000000ULL / (unsigned long long)(hz > 0 ? hz : 100));
+    return proctask_stat(pid, 0, &t) ? 0 : t.user_ns + t.sys_ns + t.children_ns;
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 struct target {
@@ -35,6 +36,6 @@ char **targets_env(pid_t pid);
 void targets_free_argv(char **argv);
 
 /* CPU time of a process and its reaped children so far, ns; 0 when it is gone. */
-unsigned long long targets_cpu_ns(pid_t pid);
+uint64_t targets_cpu_ns(pid_t pid);
 
 #endif

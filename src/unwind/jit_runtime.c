@@ -2,9 +2,8 @@
 #include "unwind/jit_runtime.h"
 
 #include "base/buf.h"
-#include "base/io.h"
+#include "platform/proctask.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 static int begins(const char *s, const char *with)
@@ -71,18 +70,14 @@ int jit_jvm_options_keep_fp(const char *cmdline, size_t cmdline_n, const char *e
 
 int jit_jvm_keeps_fp(pid_t pid)
 {
-    struct buf cmdline = {0}, env = {0}, path = {0};
+    struct buf cmdline = {0}, env = {0};
     int keeps;
 
-    buf_addf(&path, "/proc/%d/cmdline", (int)pid);
-    if (io_read_file(AT_FDCWD, buf_str(&path), &cmdline, NULL))
+    if (proctask_read(pid, 0, "cmdline", &cmdline))
         buf_clear(&cmdline);
-    buf_clear(&path);
-    buf_addf(&path, "/proc/%d/environ", (int)pid);
-    if (io_read_file(AT_FDCWD, buf_str(&path), &env, NULL))
+    if (proctask_read(pid, 0, "environ", &env))
         buf_clear(&env);
     keeps = jit_jvm_options_keep_fp(buf_str(&cmdline), cmdline.len, buf_str(&env), env.len);
-    buf_release(&path);
     buf_release(&cmdline);
     buf_release(&env);
     return keeps;

@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "collect/dump_proc.h"
 #include "record/link.h"
 #include "render/dump.h"
 
@@ -14,41 +13,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-/* ---- /proc/PID/stat ---- */
-
-static void stat_with_a_name_that_looks_like_fields(void **state)
-{
-    struct dump_stat st;
-    const char *text =
-        "17 (a) R 1) b) S 3 17 17 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 99 10 11 12 13 14 15 16 17 0 0 "
-        "0 0 0 0 0 17 5 0 0 0 0 0 0 0 0 0 0 0 0 0";
-
-    assert_int_equal(dump_stat_parse(text, &st), 0);
-    assert_string_equal(st.comm, "a) R 1) b");
-    assert_int_equal(st.state, 'S');
-    assert_int_equal(st.ppid, 3);
-    assert_int_equal(st.cpu, 5);
-    assert_false(st.kernel_thread);
-}
-
-static void stat_of_a_kernel_thread(void **state)
-{
-    struct dump_stat st;
-
-    assert_int_equal(dump_stat_parse("2 (kthreadd) S 0 0 0 0 -1 2129984 0", &st), 0);
-    assert_true(st.kernel_thread);
-    assert_int_equal(st.cpu, -1); /* cut off before it */
-}
-
-static void malformed_stat(void **state)
-{
-    struct dump_stat st;
-    const char *const bad[] = {"", "17", "17 (a", "17 )a( S 1", "17 (a)", "17 (a) S", "17 (a) S x 1 1 1 1 1"};
-
-    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-        assert_int_equal(dump_stat_parse(bad[i], &st), -1);
-}
 
 /* ---- words ---- */
 
@@ -152,9 +116,6 @@ static void names_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stat_with_a_name_that_looks_like_fields),
-        cmocka_unit_test(stat_of_a_kernel_thread),
-        cmocka_unit_test(malformed_stat),
         cmocka_unit_test(place_is_the_programs_own),
         cmocka_unit_test(names_are_safe_for_a_terminal),
         cmocka_unit_test(messages_cross_whole_and_with_descriptors),

@@ -220,9 +220,42 @@ static void test_stat(void **state)
     assert_int_equal(t.children_ns, 10 * (1000000000 / hz));
     assert_int_equal(t.start_ns, 7000ull * (1000000000ull / (uint64_t)hz));
     assert_int_equal(t.stack_start, 140737);
-    assert_int_equal(proctask_parse_stat("42 (a S 17", &t), -1);
-    assert_int_equal(proctask_parse_stat("42 )a( S 17", &t), -1);
-    assert_int_equal(proctask_parse_stat("", &t), -1);
+    assert_int_equal(t.cpu, -1); /* cut off before it */
+    assert_false(t.kernel_thread);
+}
+
+static void test_stat_with_a_name_that_looks_like_fields(void **state)
+{
+    struct proctask t;
+    const char *text =
+        "17 (a) R 1) b) S 3 17 17 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 99 10 11 12 13 14 15 16 17 0 0 "
+        "0 0 0 0 0 17 5 0 0 0 0 0 0 0 0 0 0 0 0 0";
+
+    assert_int_equal(proctask_parse_stat(text, &t), 0);
+    assert_string_equal(t.comm, "a) R 1) b");
+    assert_int_equal(t.state, 'S');
+    assert_int_equal(t.ppid, 3);
+    assert_int_equal(t.cpu, 5);
+    assert_false(t.kernel_thread);
+}
+
+static void test_stat_of_a_kernel_thread(void **state)
+{
+    struct proctask t;
+
+    assert_int_equal(
+        proctask_parse_stat("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 9 0 0 20 0 1 0 5 0 0", &t), 0);
+    assert_true(t.kernel_thread);
+}
+
+static void test_malformed_stat(void **state)
+{
+    struct proctask t;
+    const char *const bad[] = {"",       "17",       "17 (a",      "17 )a( S 1",
+                               "17 (a)", "17 (a) S", "42 (a S 17", "17 (a) S x 1 1 1 1 1"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+        assert_int_equal(proctask_parse_stat(bad[i], &t), -1);
 }
 
 static void test_call(void **state)
@@ -273,6 +306,9 @@ int main(void)
         cmocka_unit_test(test_switches),
         cmocka_unit_test(test_births_and_names),
         cmocka_unit_test(test_stat),
+        cmocka_unit_test(test_stat_with_a_name_that_looks_like_fields),
+        cmocka_unit_test(test_stat_of_a_kernel_thread),
+        cmocka_unit_test(test_malformed_stat),
         cmocka_unit_test(test_call),
         cmocka_unit_test(test_live),
     };
