@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "exchange/import/import.h"
 #include "model/graph_json.h"
+#include "platform/clock.h"
 #include "platform/identity.h"
 #include "platform/machine.h"
 
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct import_opts {
@@ -27,14 +27,6 @@ static const struct opt options[] = {
     OPT_STRING('o', "output", struct import_opts, output, "DIR", "the session's directory"),
     OPT_FLAG(0, "force", struct import_opts, force, "replace DIR where it is a wprof session"),
 };
-
-static double now(void)
-{
-    struct timespec t = {0};
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int open_input(const char *path, struct err *e)
 {
@@ -68,7 +60,7 @@ static void describe(struct meta *m, const char *path)
     m->host = mem_strdup(machine.host);
     machine_release(&machine);
     m->session_id = mem_calloc(24, 1);
-    m->start_ts = m->end_ts = now();
+    m->start_ts = m->end_ts = (double)clock_ns(CLOCK_REALTIME) / 1e9;
     session_new_id(m->session_id, m->start_ts);
     m->schema_version = 1;
     m->state = mem_strdup("importing");

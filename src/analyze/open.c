@@ -3,22 +3,14 @@
 
 #include "analyze/symbolize.h"
 #include "base/log.h"
+#include "platform/clock.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* CLOCK_MONOTONIC begins with the boot, so its distance from CLOCK_REALTIME names the boot, but for what the
  * clock was set by since. */
 #define SAME_BOOT_NS 30000000000ull
-
-static uint64_t clock_ns(clockid_t id)
-{
-    struct timespec t = {0};
-
-    clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static int same_boot(const struct meta *m)
 {

@@ -4,12 +4,12 @@
 #include "analyze/language.h"
 #include "analyze/symbolize_job.h"
 #include "base/log.h"
+#include "platform/clock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define WORKERS 2 /* tables are read once each: more threads would wait for the largest one */
 
@@ -30,14 +30,6 @@ uint32_t job_symbol(struct job *j, const char *raw)
 {
     j->languages |= 1u << language_of_symbol(raw);
     return strtab_add(&j->strings, demangle_cached(&j->demangled, raw));
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static int wants_name(const struct frame *f)
@@ -213,7 +205,7 @@ int symbolize_store(struct store *s, const struct symbolize_opts *o, struct symb
     static const struct symbolize_opts defaults = {0};
     struct symbolize_stats none;
     struct jobs jobs = {0};
-    uint64_t start = now_ns();
+    uint64_t start = clock_monotonic();
 
     if (!stats)
         stats = &none;
@@ -226,7 +218,7 @@ int symbolize_store(struct store *s, const struct symbolize_opts *o, struct symb
         job_release(&jobs.list.a[i]);
     }
     stats->unnamed = stats->frames - stats->named;
-    stats->ns = now_ns() - start;
+    stats->ns = clock_monotonic() - start;
     vec_release(&jobs.list);
     map_release(&jobs.of_module);
     return 0;

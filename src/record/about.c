@@ -3,22 +3,14 @@
 
 #include "base/buf.h"
 #include "model/redact.h"
+#include "platform/clock.h"
 #include "platform/machine.h"
 #include "record/workload.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t clock_ns(clockid_t id)
-{
-    struct timespec t;
-
-    clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void fill_machine(struct meta *m)
 {

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/cost.h"
 
+#include "platform/clock.h"
 #include "record/targets.h"
-
-#include <time.h>
-
-static uint64_t own_cpu(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t sum_of(const pid_t *pids, size_t n)
 {
@@ -34,7 +25,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 
 void cost_begin(struct cost *c, const struct store *s, const pid_t *pids, size_t n)
 {
-    c->own_start = own_cpu();
+    c->own_start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     c->tables_start = store_counter(s, "own.tables_ns", 0);
     c->target_start = sum_of(pids, n);
     c->running = 1;
@@ -49,12 +40,12 @@ static void set_own(const struct cost *c, struct store *s, uint64_t own)
 void cost_now(const struct cost *c, struct store *s)
 {
     if (c->running)
-        set_own(c, s, less(own_cpu(), c->own_start));
+        set_own(c, s, less(clock_ns(CLOCK_PROCESS_CPUTIME_ID), c->own_start));
 }
 
 void cost_end(struct cost *c)
 {
-    c->own = less(own_cpu(), c->own_start);
+    c->own = less(clock_ns(CLOCK_PROCESS_CPUTIME_ID), c->own_start);
 }
 
 void cost_report(struct cost *c, struct store *s, const pid_t *pids, size_t n, const struct rusage *ended)

@@ -3,11 +3,11 @@
 
 #include "base/opt.h"
 #include "model/graph_ops.h"
+#include "platform/clock.h"
 #include "topo/runner.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -205,14 +205,6 @@ static int reduce(struct graph *g, const struct topo_opts *o, struct err *e)
 
 /* ---- the snapshot ---- */
 
-static uint64_t realtime(void)
-{
-    struct timespec t = {0};
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int topo_snapshot(struct graph *g, const struct topo_opts *o, struct err *e)
 {
     const struct topo_source *run[NSOURCES];
@@ -226,7 +218,7 @@ int topo_snapshot(struct graph *g, const struct topo_opts *o, struct err *e)
 
     if (topo_check(o, e))
         return -1;
-    g->time_ns = realtime();
+    g->time_ns = clock_ns(CLOCK_REALTIME);
     topo_read_line(&ctx, "/proc/sys/kernel/hostname", host, sizeof(host));
     g->host = graph_text(g, host);
     for (size_t i = 0; i < ntopo_sources; i++) {

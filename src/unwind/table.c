@@ -2,13 +2,13 @@
 #include "unwind/table.h"
 
 #include "base/mem.h"
+#include "platform/clock.h"
 #include "unwind/table_build.h"
 #include "unwind/table_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 int unw_layout_bias(const struct unw_layout *l, uint64_t start, uint64_t pgoff, uint64_t *bias)
 {
@@ -35,24 +35,16 @@ int unw_layout_read(int fd, struct unw_layout *l, struct err *e)
     return rc;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static struct unw_table *build(const struct elf_cfi *elf)
 {
     struct unw_table *t = mem_calloc(1, sizeof(*t));
-    uint64_t t0 = now_ns();
+    uint64_t t0 = clock_monotonic();
     struct unw_row *rows;
 
     t->layout = elf->layout;
     unw_build(elf, &rows, &t->n, &t->stats);
     t->rows = t->map = rows;
-    t->build_ns = now_ns() - t0;
+    t->build_ns = clock_monotonic() - t0;
     return t;
 }
 
