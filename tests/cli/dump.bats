@@ -132,7 +132,8 @@ END
     hang "$PYTHON" "$ROOT/tests/workloads/py_locks.py" gil
     sleep 0.2
     dumped 'len([x for q in d["processes"] for x in q["threads"] if on(x) == [('"$TARGET"', "gil")]]) == 2' \
-        '"keep_gil" in a and "holding the GIL" in a' '[x["tid"] for q in d["processes"] for x in q["threads"] if x["gil"]] == ['"$TARGET"']'
+        '"keep_gil" in a and "holding the GIL" in a' '[x["tid"] for q in d["processes"] for x in q["threads"] if x["gil"]] == ['"$TARGET"']' \
+        '{f["kind"] for q in d["processes"] for x in q["threads"] for f in x["stack"]} >= {"python", "native", "gil"}'
 }
 
 @test "a worker process that is at work while the main process waits for its pipe" {
