@@ -322,7 +322,7 @@ static int goes_up(const struct graph_edge *e, const struct graph_node *from)
 
 struct walk {
     uint32_t *distance; /* + 1; 0: not reached */
-    uint8_t *ends;      /* reached by going up: nobody goes on from there */
+    uint8_t *ends;      /* reached by going up: nobody goes on from there but further out */
 };
 
 /* 1: `to` was not reached before. */
@@ -331,7 +331,9 @@ static int reach(const struct walk *w, const struct graph_edge *e, const struct 
 {
     int up = goes_up(e, from);
 
-    if (w->distance[from->index] != round || (round > 1 && (w->ends[from->index] || is_hub(from))))
+    if (w->distance[from->index] != round || (round > 1 && is_hub(from)))
+        return 0;
+    if (round > 1 && w->ends[from->index] && !(up && e->kind == GRAPH_EDGE_HOST)) /* what it is in: further */
         return 0;
     if (w->distance[to->index]) {
         if (!up && w->distance[to->index] == round + 1)

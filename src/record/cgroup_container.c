@@ -4,7 +4,8 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "record/cgroup_container_names.h"
+#include "platform/container_names.h"
+#include "platform/container_path.h"
 #include "record/cgroup_find.h"
 
 #include <dirent.h>
@@ -25,102 +26,26 @@ struct found_list {
     VEC(struct found) list;
 };
 
-static int is_hex(const char *s, size_t n)
-{
-    return strspn(s, "0123456789abcdef") >= n;
-}
-
-/* ---- paths ---- */
-
-/*
- * One component. Ids: "<64 hex>", "docker-<id>.scope", "cri-containerd-<id>.scope", "crio-<id>.scope",
- * "libpod-<id>.scope"; what watches one ("libpod-conmon-<id>.scope") is not it.
- */
-static int component_id(const char *c, size_t n, char id[256])
-{
-    static const char scope[] = ".scope";
-    size_t tail = sizeof(scope) - 1;
-
-    if (n > tail && !memcmp(c + n - tail, scope, tail))
-        n -= tail;
-    if (n < CONTAINER_ID || !is_hex(c + n - CONTAINER_ID, CONTAINER_ID))
-        return 0;
-    if (n > CONTAINER_ID && c[n - CONTAINER_ID - 1] != '-')
-        return 0;
-    if (memmem(c, n, "conmon", 6))
-        return 0;
-    memcpy(id, c + n - CONTAINER_ID, CONTAINER_ID);
-    id[CONTAINER_ID] = '\0';
-    return 1;
-}
-
-/* "lxc.payload.NAME", "machine-NAME.scope", or below "lxc". */
-static int component_name(const char *before, const char *c, size_t n, char name[256])
-{
-    static const char payload[] = "lxc.payload.", machine[] = "machine-", scope[] = ".scope";
-    size_t head;
-
-    if (n > sizeof(payload) - 1 && !memcmp(c, payload, sizeof(payload) - 1)) {
-        head = sizeof(payload) - 1;
-    } else if (n > sizeof(machine) + sizeof(scope) && !memcmp(c, machine, sizeof(machine) - 1) &&
-               !memcmp(c + n - (sizeof(scope) - 1), scope, sizeof(scope) - 1)) {
-        head = sizeof(machine) - 1;
-        n -= sizeof(scope) - 1;
-    } else if (before && !strncmp(before, "lxc/", 4) && n) {
-        head = 0;
-    } else {
-        return 0;
-    }
-    if (n - head >= 256)
-        return 0;
-    memcpy(name, c + head, n - head);
-    name[n - head] = '\0';
-    return 1;
-}
-
-int cgroup_container_of(const char *path, size_t n, size_t *end, char id[256])
-{
-    const char *before = NULL;
-    int got = 0;
-
-    for (size_t at = 0; at < n;) {
-        size_t len;
-
-        at += path[at] == '/';
-        for (len = 0; at + len < n && path[at + len] != '/';)
-            len++;
-        if (component_id(path + at, len, id) || component_name(before, path + at, len, id)) {
-            *end = at + len;
-            got = 1;
-        }
-        before = len ? path + at : before;
-        at += len ? len : 1;
-    }
-    return got;
-}
-
 /* ---- those that run ---- */
 
-static void add(struct found_list *f, const char *id, const char *path, size_t n)
+static void add(struct found_list *f, const struct container_path *c, const char *path)
 {
     for (size_t i = 0; i < f->list.n; i++)
-        if (!strcmp(f->list.a[i].id, id))
+        if (!strcmp(f->list.a[i].id, c->id))
             return;
-    *vec_push(&f->list) = (struct found){.id = mem_strdup(id),
-                                         .path = mem_strndup(path, n),
-                                         .by_name = strlen(id) != CONTAINER_ID || !is_hex(id, CONTAINER_ID)};
+    *vec_push(&f->list) =
+        (struct found){.id = mem_strdup(c->id), .path = mem_strndup(path, c->end), .by_name = c->by_name};
 }
 
 static void add_lines(struct found_list *f, const char *text)
 {
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         const char *path = strchr(line, ':');
-        char id[256];
-        size_t end;
+        struct container_path c;
 
         path = path ? strchr(path + 1, ':') : NULL;
-        if (path && cgroup_container_of(path + 1, strcspn(path + 1, "\n"), &end, id))
-            add(f, id, path + 1, end);
+        if (path && container_path_parse(path + 1, strcspn(path + 1, "\n"), &c))
+            add(f, &c, path + 1);
     }
 }
 

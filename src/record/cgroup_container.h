@@ -16,12 +16,4 @@
  */
 int cgroup_container(struct cgroup_procs *g, const char *root, const char *text, struct err *e);
 
-enum { CONTAINER_ID = 64 };
-
-/*
- * The container in a line's path: *end is the length of its path, id its id or, of
- * those with names alone, its name. 0: there is none. Of several within each other the innermost.
- */
-int cgroup_container_of(const char *path, size_t n, size_t *end, char id[256]);
-
 #endif

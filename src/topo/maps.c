@@ -72,7 +72,7 @@ static uint32_t add_path(struct maps *m, const char *path)
 static int failed(struct maps *m, int errnum)
 {
     m->ctx->denied += errnum == EACCES || errnum == EPERM;
-    m->ctx->vanished += errnum == ESRCH || errnum == ENOENT;
+    m->ctx->vanished += m->ctx->live && errnum == ENOENT; /* ESRCH: it ended, and has no memory any more */
     return -1;
 }
 

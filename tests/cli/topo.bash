@@ -69,7 +69,7 @@ def used_by(node):
 def cover(source):
     return next(c for c in g["coverage"] if c["source"] == source)
 names = dict(g=g, nodes=nodes, of_pid=of_pid, edges=edges, use=use, used_by=used_by, cover=cover, a=a, b=b)
-if not eval(sys.argv[2], names):
+if not eval("(" + sys.argv[2] + "\n)", names):
     print("not so:", sys.argv[2], "a=%d b=%d" % (a, b))
     for e in g["edges"]:
         if any(("=%d" % p) in e[k] for p in (a, b) for k in "ab"):

@@ -114,3 +114,84 @@ shm_is() {
     rm "$f"
     in_graph "[n['attrs']['shm_size'] for n in g['nodes'] if n['kind'] == 'shm' and '$f' in n['id']] == [12345]"
 }
+
+# tree NAME: the graph of a recorded tree.
+tree() {
+    "$ROOT/tests/fsroot/unpack" "$ROOT/tests/fsroot/topo/$1.tree" "$BATS_TEST_TMPDIR/root"
+    graph --root "$BATS_TEST_TMPDIR/root"
+}
+
+# in_tree EXPRESSION: in_graph's, with hosted(ID): the pids, and ids of others, that a node hosts.
+in_tree() {
+    in_graph "(lambda hosted: $1)(lambda x: [nodes[e['b']]['attrs'].get('pid', e['b']) for e in g['edges'] if e['kind'] == 'host' and e['a'] == x])"
+}
+
+@test "Kubernetes with containerd: pod, containers, names, limits; memory that two containers of a pod share" {
+    tree kubernetes-containerd
+    pod=0d5a4e6c-1f2b-4c3d-8e9f-001122334455
+    in_tree "hosted('Pod($pod)') == ['Container(a1a1a1a1a1a1)', 'Container(b2b2b2b2b2b2)', 'Container(c3c3c3c3c3c3)']"
+    in_tree 'hosted("Container(b2b2b2b2b2b2)") == [110, 111] and hosted("Container(c3c3c3c3c3c3)") == [120]'
+    in_graph "[nodes['Pod($pod)']['attrs'][k] for k in ('name', 'pod_namespace', 'qos')] == ['train-0', 'ml', 'burstable']"
+    in_graph '[nodes["Container(b2b2b2b2b2b2)"]["attrs"][k] for k in ("container_name", "container_type", "image", "processes", "cpu_s",
+              "cpu_limit", "throttled_s", "memory", "memory_limit")] == ["trainer", "containerd", "example/train:2", 2, 5.0, 2.0, 1.5, 1048576, 4194304]'
+    in_graph 'nodes["Container(a1a1a1a1a1a1)"]["attrs"]["container_name"] == "pause"'
+    in_graph '"container_name" not in nodes["Container(c3c3c3c3c3c3)"]["attrs"] and "without a name" in cover("container")["detail"]'
+    in_tree 'hosted("Pod(99999999999999999999999999999999)") == ["Container(e5e5e5e5e5e5)"]'
+    in_graph '[nodes["Pod(99999999999999999999999999999999)"]["attrs"][k] for k in ("name", "qos")] == ["left-1", "besteffort"]'
+    in_graph '[of_pid[110]["attrs"][k] for k in ("rank", "world_size", "master")] == [0, 2, "train-0:29500"]'
+    in_graph '[n["attrs"]["processes"] for n in g["nodes"] if n["kind"] == "net-ns" and n["attrs"]["net_ns"] == 4026532500] == [4]'
+    ! grep -q opensesame "$json"
+    in_graph 'edges("shm", 110, 120)[0][2]["attrs"]["writer"] == "110" and edges("shm", 110, 120)[0][2]["attrs"]["mapped"] == 1 << 20'
+    in_graph '[n["attrs"]["shm_size"] for n in g["nodes"] if n["kind"] == "shm"] == [11]'
+    "$WPROF" topo --root "$BATS_TEST_TMPDIR/root" --pid 120 --hops 3 >"$BATS_TEST_TMPDIR/near"
+    grep -q "Pod($pod)" "$BATS_TEST_TMPDIR/near" # outward, from process to container to pod
+    ! grep -q "Container(e5" "$BATS_TEST_TMPDIR/near"
+}
+
+@test "Kubernetes with CRI-O" {
+    tree kubernetes-crio
+    in_tree 'hosted("Container(a1a1a1a1a1a1)") == [200]' # conmon is none of it
+    in_graph '[nodes["Container(a1a1a1a1a1a1)"]["attrs"][k] for k in ("container_name", "container_type", "image")] == ["web", "cri-o", "example/web:1"]'
+    in_graph '[nodes["Pod(7e7e7e7e-1111-4222-8333-944455566677)"]["attrs"][k] for k in ("name", "pod_namespace", "qos")] == ["shop-5d", "prod", "guaranteed"]'
+}
+
+@test "Docker on control groups of version 1; a container in a container" {
+    tree docker-v1
+    in_tree 'hosted("Container(a1a1a1a1a1a1)") == [300, 301]'
+    in_tree 'hosted("Container(b2b2b2b2b2b2)") == ["Container(c3c3c3c3c3c3)", 310] and hosted("Container(c3c3c3c3c3c3)") == [320]'
+    in_graph '[nodes["Container(a1a1a1a1a1a1)"]["attrs"][k] for k in ("container_name", "container_type", "image", "cpu_s", "cpu_limit", "memory",
+              "memory_limit")] == ["web", "docker", "nginx:1", 3.0, 0.5, 2097152, 8388608]'
+}
+
+@test "Podman without root, with a pod; LXC" {
+    tree podman-rootless
+    in_graph '[nodes["Container(a1a1a1a1a1a1)"]["attrs"][k] for k in ("container_name", "container_type", "image")] == ["db", "podman", "postgres:16"]'
+    in_tree 'hosted("Container(a1a1a1a1a1a1)") == [400]'
+    in_tree 'hosted("Pod(" + "b2" * 32 + ")") == ["Container(c3c3c3c3c3c3)"] and hosted("Container(c3c3c3c3c3c3)") == [410]'
+    in_tree 'hosted("Container(box)") == [420] and nodes["Container(box)"]["attrs"]["container_type"] == "lxc"'
+}
+
+@test "Slurm's and other jobs, ranks; System V tables of a recorded root" {
+    tree slurm
+    in_tree 'hosted("Job(4711)") == [499, 500, 501] and hosted("Job(815)") == [520] and hosted("Job(33.head)") == [530]'
+    in_graph '[nodes["Job(4711)"]["attrs"][k] for k in ("manager", "name", "partition", "nodes", "node_count", "processes")] ==
+              ["slurm", "llm", "gpu", "gpu[12-13]", "2", 3]'
+    in_graph '[e["attrs"]["step"] for e in g["edges"] if e["a"] == "Job(815)"] == ["batch"]'
+    in_graph '[(of_pid[p]["attrs"]["rank"], of_pid[p]["attrs"]["world_size"]) for p in (500, 501, 530)] == [(0, 4), (1, 4), (5, 8)]'
+    in_graph 'len(edges("sysv-msg", 500, 501)) == 1 and not edges("sysv-msg", 501, 500)'
+    in_graph 'edges("shm", 500, 501)[0][2]["attrs"]["writer"] == "500" and edges("shm", 500, 501)[0][2]["attrs"]["name"] == "sysv:5"'
+    in_graph 'sum(n["kind"] == "shm" for n in g["nodes"]) == 2' # a memfd of the same inode is another
+}
+
+@test "mappings and environments that may not be read are counted" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to become another"
+    id nobody >/dev/null 2>&1 || skip "needs the user nobody"
+    tree slurm
+    chmod -R a+rX "$BATS_TEST_TMPDIR/root"
+    chmod 000 "$BATS_TEST_TMPDIR"/root/proc/50[01]/maps "$BATS_TEST_TMPDIR/root/proc/530/environ"
+    cp "$WPROF" "$BATS_TEST_TMPDIR/wprof" && chmod 755 "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/wprof"
+    cd "$BATS_TEST_TMPDIR" # what is above may be closed to others
+    setpriv --reuid nobody --clear-groups ./wprof topo --format json --root root >"$json"
+    in_graph '(cover("shm")["denied"], cover("shm")["state"]) == (2, "partial") and not edges("shm", 500, 501)'
+    in_graph '(cover("job")["denied"], cover("job")["state"]) == (1, "partial") and "Job(33.head)" not in nodes and "Job(4711)" in nodes'
+}
