@@ -472,6 +472,41 @@ static void join(struct job *j, const struct user *a, const struct user *b, cons
     add_writers(j, e, a, b);
 }
 
+/* PyTorch calls its memory "torch_PID_...", by who made it: a loader's worker, which forgets it when the
+ * batch is passed on. So who fills it for whom is told by the name; of the same pid namespace only. */
+static struct user maker_of(struct job *j, const struct use *u)
+{
+    static const char prefix[] = "/dev/shm/torch_";
+    const struct scan *s = j->ctx->scan;
+    const struct scan_process *p =
+        is(u->path, prefix) ? scan_find(s, atoi(u->path + sizeof(prefix) - 1)) : NULL;
+    struct user maker = {.process = NOBODY};
+
+    for (size_t i = 0; p && i < j->users.n; i++)
+        if (&s->processes.a[j->users.a[i].process] == p ||
+            s->processes.a[j->users.a[i].process].pidns != p->pidns)
+            p = NULL;
+    if (!p || !j->users.n)
+        return maker;
+    maker.process = (uint32_t)(p - s->processes.a);
+    maker.mode = 3;
+    maker.node = topo_process(j->ctx, j->g, p->pid);
+    return maker;
+}
+
+static void add_maker(struct job *j, const struct use *u, struct graph_node *object)
+{
+    struct user maker = maker_of(j, u);
+
+    if (maker.process == NOBODY)
+        return;
+    graph_edge(j->g, GRAPH_EDGE_OWN, maker.node, object);
+    for (size_t i = 0; i < j->users.n; i++) {
+        maker.bytes = j->users.a[i].bytes;
+        join(j, &maker, &j->users.a[i], object);
+    }
+}
+
 static int is_shared_file(const struct job *j)
 {
     uint8_t mode = 0;
@@ -497,6 +532,7 @@ static void add_object(struct job *j, const struct use *u, size_t n)
     object = object_node(j, u, n);
     for (size_t i = 0; i < j->users.n; i++)
         add_user(j, &j->users.a[i], object);
+    add_maker(j, u, object);
     pairs = (uint64_t)j->users.n * (j->users.n ? j->users.n - 1 : 0) / 2;
     j->crowds += pairs > j->ctx->limits.max_pairs;
     for (size_t i = 0; pairs <= j->ctx->limits.max_pairs && i < j->users.n; i++)

@@ -195,3 +195,21 @@ in_tree() {
     in_graph '(cover("shm")["denied"], cover("shm")["state"]) == (2, "partial") and not edges("shm", 500, 501)'
     in_graph '(cover("job")["denied"], cover("job")["state"]) == (1, "partial") and "Job(33.head)" not in nodes and "Job(4711)" in nodes'
 }
+
+@test "two loader workers of a training: pipes and shared memory to their trainer" {
+    need_python torch
+    "$PYTHON" "$ROOT/examples/train.py" --help >/dev/null 2>&1 || skip "needs examples/train.py"
+    "$PYTHON" "$ROOT/examples/train.py" --backend torch --epochs 500 >"$BATS_TEST_TMPDIR/train" 2>&1 &
+    a=$!
+    until_true '[ "$(pgrep -P $a | wc -l)" -ge 2 ] || ! kill -0 $a' 60
+    graph --pid "$a" --hops 2 --duration 2s --interval 200ms
+    workers=$(pgrep -P $a | tr '\n' ',')
+    kill $a $(pgrep -P $a)
+    in_graph "(lambda w: len(w) >= 2)([$workers])"
+    in_graph "all(edges('pipe', x, a) and edges('pipe', a, x) for x in [$workers])"
+    in_graph "all(len(edges('shm', x, a)) == 1 for x in [$workers])"
+    in_graph "any(n['kind'] == 'shm' and n['attrs']['type'] == 'posix-semaphore' and used_by(n) >= {a} for n in g['nodes'])"
+    # A batch that a worker made and the trainer maps.
+    in_graph "any('/torch_%d_' % x in n['id'] and a in used_by(n) for x in [$workers] for n in g['nodes'] if n['kind'] == 'shm')"
+    in_graph "any(e['kind'] == 'own' and e['a'] == of_pid[x]['id'] and '/torch_%d_' % x in e['b'] for x in [$workers] for e in g['edges'])"
+}
