@@ -190,3 +190,43 @@ void hw_pci_set_link(struct topo_ctx *ctx, struct graph *g, struct graph_attrs *
         graph_set_int(g, to, ends[i][2], width);
     }
 }
+
+int hw_by_pci(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    unsigned long long dx = strtoull(x, NULL, 16), dy = strtoull(y, NULL, 16);
+
+    if (dx != dy)
+        return dx < dy ? -1 : 1;
+    return strcmp(strchr(x, ':') ? strchr(x, ':') : x, strchr(y, ':') ? strchr(y, ':') : y);
+}
+
+void hw_place(struct hw_near *n, struct topo_ctx *ctx, struct graph *g, struct graph_node *device,
+              const char *pci)
+{
+    char folder[80], path[128], cpus[256];
+    struct graph_node *bus = hw_pci_node(ctx, g, pci);
+
+    snprintf(folder, sizeof(folder), "/sys/bus/pci/devices/%.32s", pci);
+    if (bus)
+        graph_edge(g, GRAPH_EDGE_HOST, bus, device);
+    hw_near_join(n, ctx, g, device, folder);
+    snprintf(path, sizeof(path), "%s/local_cpulist", folder);
+    if (!topo_read_line(ctx, path, cpus, sizeof(cpus)) && *cpus &&
+        !graph_attr(&device->attrs, "cpu_affinity"))
+        graph_set_str(g, &device->attrs, "cpu_affinity", cpus);
+}
+
+void hw_add_open(struct topo_ctx *ctx, struct graph *g, const struct scan_fd *f, struct graph_node *device)
+{
+    const struct scan_process *p = &ctx->scan->processes.a[f->process];
+    struct graph_node *process = topo_process(ctx, g, p->pid);
+    struct graph_edge *e;
+
+    for (size_t i = 0; i < g->edges.n; i++)
+        if (g->edges.a[i]->kind == GRAPH_EDGE_ACCESS && g->edges.a[i]->a == process &&
+            g->edges.a[i]->b->kind == device->kind && g->edges.a[i]->confidence >= 1)
+            return;
+    e = graph_edge(g, GRAPH_EDGE_ACCESS, process, device);
+    e->confidence = 0.5;
+}

@@ -60,6 +60,18 @@ struct graph_node *hw_numa_place(struct graph *g, const struct idset *nodes);
 struct graph_node *hw_pci_node(struct topo_ctx *ctx, struct graph *g, const char *pci);
 int hw_pci_shown(int64_t class);
 
+/* Of a device on PCI: its edge from the bus, the NUMA nodes that it is next to, and cpu_affinity (the CPUs).
+ */
+void hw_place(struct hw_near *n, struct topo_ctx *ctx, struct graph *g, struct graph_node *device,
+              const char *pci);
+
+/* For qsort, of char *: by domain, bus, device, function. */
+int hw_by_pci(const void *a, const void *b);
+
+/* The edge from a process to a device that it has open, of confidence 0.5; unless the source has found it to
+ * use a device of that kind already, in a better way. */
+void hw_add_open(struct topo_ctx *ctx, struct graph *g, const struct scan_fd *f, struct graph_node *device);
+
 /* PCI Express link of the device in that folder, as attributes pcie_gen, pcie_width, pcie_max_gen,
  * pcie_max_width. */
 void hw_pci_set_link(struct topo_ctx *ctx, struct graph *g, struct graph_attrs *to, const char *folder);

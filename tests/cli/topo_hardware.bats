@@ -9,7 +9,7 @@ setup() {
     json=$BATS_TEST_TMPDIR/topology.json
 }
 
-HARDWARE=cpu,numa,pci,nic,disk
+HARDWARE=cpu,numa,pci,nic,disk,nvidia
 
 # graph ROOT [OPTION...]: a snapshot of that root to $json; it must not fail, whatever is there.
 graph() {
@@ -159,6 +159,134 @@ made_up() {
     check '"affinity" not in edges("numa-access", "Process(pid=4711,ppid=1)")[0].get("attrs") and len(edges("access-status")) == 2'
 }
 
+@test "NVIDIA's GPUs without the library: who has which one open" {
+    made_up numa-server
+    graph "$tree" --seed nvidia --hops 0
+    # numbered in the order of PCI, which is not that of the minors
+    check '[n["id"] for n in nodes("gpu")] == ["GPU(id=0,pci_bus_id=0000:18:00.0)", "GPU(id=1,pci_bus_id=0000:9a:00.0)"]'
+    check 'of("GPU(id=0,pci_bus_id=0000:18:00.0)")["minor"] == 1 and of("GPU(id=0,pci_bus_id=0000:18:00.0)")["name"] == "NVIDIA H100 80GB HBM3"'
+    check '{(e["a"], e["b"], e["confidence"]) for e in edges("access")} == {
+        ("Process(pid=4711,ppid=1)", "GPU(id=0,pci_bus_id=0000:18:00.0)", .5), ("Process(pid=4800,ppid=4711)", "GPU(id=1,pci_bus_id=0000:9a:00.0)", .5)}'
+    check 'near("GPU(id=1,pci_bus_id=0000:9a:00.0)") == [1] and hosts("Pci(0000:9a:00.0)") == ["GPU(id=1,pci_bus_id=0000:9a:00.0)"]'
+    check 'of("GPU(id=1,pci_bus_id=0000:9a:00.0)")["pcie_gen"] == 5'
+}
+
+# fake NAME LIBRARY: builds tests/fakes/NAME.c as that library, where the loader looks.
+fake() {
+    need_command "${CC:-cc}"
+    mkdir -p "$BATS_TEST_TMPDIR/lib"
+    "${CC:-cc}" -shared -fPIC -O1 -Wall -o "$BATS_TEST_TMPDIR/lib/$2" "$ROOT/tests/fakes/$1.c"
+    export LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib
+}
+
+# live [OPTION...]: a snapshot of this machine, with the fakes.
+live() {
+    timeout 60 "$WPROF" topo --format json "$@" >"$json" 2>"$BATS_TEST_TMPDIR/err"
+}
+
+@test "NVIDIA's library: memory and load by process, NVLink, PCIe" {
+    fake nvml libnvidia-ml.so.1
+    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip "needs root, for devices of its own"
+    # a process that has one of the driver's devices open, which is in no other's /dev
+    unshare -m sh -c 'mount -t tmpfs none /dev && mknod /dev/nvidia1 c 1 3 && exec sleep 60 <>/dev/nvidia1' &
+    user=$!
+    until_open=50
+    until ls -l "/proc/$user/fd" 2>/dev/null | grep -q /dev/nvidia1; do sleep 0.1; [ $((until_open--)) -gt 0 ]; done
+    sleep 60 &
+    other=$!
+    FAKE_NVML_PID=$user live --seed nvidia --hops 0
+    kill $user
+    one="GPU(id=0,pci_bus_id=0000:1a:00.0)" two="GPU(id=1,pci_bus_id=0000:9a:00.0)"
+    check "[n['id'] for n in nodes('gpu')] == ['$one', '$two']"
+    check "of('$one')['memory_bytes'] == 80 << 30 and of('$one')['used_bytes'] == 1 << 30 and of('$two')['used_bytes'] == 2 << 30"
+    check "of('$one')['busy_percent'] == 97 and 'busy_percent' not in of('$two') and of('$one')['device_id'] == 'GPU-1'"
+    check "(of('$one')['pcie_gen'], of('$one')['pcie_width'], of('$one')['pcie_max_gen'], of('$one')['pcie_max_width']) == (1, 8, 5, 16)"
+    # its memory, once; pid 1 is named by the driver, but has nothing of it open, where that may be seen
+    check "[(e['b'], e['attrs']['memory_bytes'], e['attrs']['busy_percent'], e['confidence']) for e in edges('access') if of(e['a'])['pid'] == $user] == [('$one', 1 << 30, 55, 1)]"
+    check '"not seen here: 1" in cover("nvidia")["detail"] or cover("process")["denied"]'
+    # two links between them, told by both; one to a switch; one whose other end is not told
+    check "[(e['weight'], e['attrs']['version']) for e in edges('link', '$one', '$two') + edges('link', '$two', '$one')] == [(2, 4)]"
+    check "links('Pci(0000:c1:00.0)') == ['$two'] and of('$one')['nvlinks_to_switches'] == 1 and of('$one')['nvlinks'] == 3"
+    FAKE_NVML_PID=$other live --seed nvidia --hops 0 # has none of the devices open: somebody else's pid
+    kill $other
+    check "not [e for e in edges('access') if of(e['a'])['pid'] == $other]"
+    FAKE_NVML=lost live --seed nvidia --hops 0
+    check 'len(nodes("gpu")) == 1 and cover("nvidia")["denied"] == 1 and cover("nvidia")["state"] == "partial"'
+}
+
+@test "libraries that hang or fail cost their source, and nothing else" {
+    fake nvml libnvidia-ml.so.1
+    fake dcmi libdcmi.so
+    FAKE_NVML=hang FAKE_DCMI=hang live --timeout 2s
+    check '[cover(s)["state"] for s in ("nvidia", "npu")] == ["timed out", "timed out"] and cover("cpu")["state"] == "ok" and nodes("process")'
+    grep -q 'nvidia timed out' "$BATS_TEST_TMPDIR/err"
+    FAKE_NVML=mismatch FAKE_DCMI=broken live
+    check 'cover("nvidia")["state"] == "failed" and "Driver/library version mismatch" in cover("nvidia")["detail"]'
+    check 'cover("npu")["state"] == "failed" and "-8005" in cover("npu")["detail"]'
+    ! pgrep -f "$WPROF topo" >/dev/null
+}
+
+@test "Ascend's library: memory by process, HCCS, NPU and NUMA" {
+    fake dcmi libdcmi.so
+    FAKE_DCMI_PID=$$ live --seed npu --hops 0
+    one="NPU(id=10,cpu_affinity=0-0)" two="NPU(id=11,cpu_affinity=1-1)"
+    check "[n['id'] for n in nodes('npu')] == ['$one', '$two'] and of('$one')['name'] == 'Ascend 910B3' and of('$two')['pci_bus_id'] == '0000:81:00.0'"
+    check "of('$one')['busy_percent'] == 88 and 'busy_percent' not in of('$two') and of('$one')['memory_bytes'] == 64 << 30 and of('$one')['used_bytes'] == 3000 << 20"
+    check "[(of(e['a'])['pid'], e['b'], e['weight']) for e in edges('access')] == [($$, '$one', 2 << 30)]"
+    check "links('$one') == ['$two'] and edges('link')[0]['attrs']['link'] == 'HCCS'"
+    check 'cover("npu")["denied"] == 1 and "not seen here: 2" in cover("npu")["detail"]'
+    [ ! -e /sys/devices/system/node/node0 ] || check "near('$one') == [0]"
+}
+
+@test "an Ascend machine without the library" {
+    made_up ascend
+    graph "$tree"
+    # by the order of PCI: davinci0 is 81:00.0
+    check '[n["id"] for n in nodes("npu")] == ["NPU(id=0,cpu_affinity=4-5)", "NPU(id=1,cpu_affinity=6-7)"] and nodes("npu")[0]["confidence"] == .5'
+    check 'near("NPU(id=0,cpu_affinity=4-5)") == [2] and near("NPU(id=1,cpu_affinity=6-7)") == [3] and of("NPU(id=1,cpu_affinity=6-7)")["pcie_gen"] == 4'
+    check '[(e["a"], e["b"]) for e in edges("access")] == [("Process(pid=900,ppid=1)", "NPU(id=1,cpu_affinity=6-7)")]'
+    check 'hosts("Pci(0000:c1:00.0)") == ["NPU(id=1,cpu_affinity=6-7)"]'
+    check 'cover("hccs")["state"] == "unavailable" and "does not read it" in cover("hccs")["detail"]'
+    check '[e["attrs"]["affinity"] for e in edges("numa-access", "Process(pid=900,ppid=1)", "Numa(numa3)")] == [1]'
+    # in a container: another number of devices than on PCI, so nobody knows which they are
+    rm "$tree/dev/davinci0"
+    graph "$tree" --seed npu --hops 0
+    check '[n["attrs"]["id"] for n in nodes("npu")] == [1] and not near(nodes("npu")[0]["id"]) and nodes("npu")[0]["confidence"] == 1'
+}
+
+@test "AMD's GPUs and xGMI, other accelerators" {
+    made_up amd-accel
+    graph "$tree"
+    one="GPU(id=0,pci_bus_id=0000:05:00.0)" two="GPU(id=1,pci_bus_id=0001:46:00.0)"
+    check "of('$one')['name'] == 'AMD Instinct MI300X' and of('$two')['architecture'] == 'gfx942' and of('$one')['memory_bytes'] == 206141652992"
+    check "of('$two')['used_bytes'] == 2 << 30 and of('$two')['busy_percent'] == 31 and near('$two') == [1]"
+    check "links('$one') == ['$two'] and [e['attrs'] for e in edges('link')] == [{'link': 'xGMI', 'max_mb_per_s': 64000}]"
+    # the driver tells of the memory of one; the other process has a device open
+    check "[(e['a'], e['b'], e['confidence']) for e in edges('access')] == [('Process(pid=700,ppid=1)', '$one', 1),
+        ('Process(pid=701,ppid=1)', '$two', .5), ('Process(pid=701,ppid=1)', 'Accel(accel0)', .5)]"
+    check 'hosts("Pci(0000:0a:00.0)") == ["Accel(accel0)"] and near("Accel(accel0)") == [0] and of("Accel(accel0)")["driver"] == "habanalabs"'
+}
+
+@test "a VM with NUMA that is none" {
+    made_up vm
+    graph "$tree"
+    check 'not nodes("numa") and not edges("numa-affinity") and cover("numa")["state"] == "unavailable" and cover("numa-use")["state"] == "unavailable"'
+    check 'len(nodes("gpu")) == 2 and len(nodes("package")) == 2 and "pcie_gen" not in nodes("gpu")[0]["attrs"]'
+    check 'hosts("Pci(0000:00:03.0)") == ["Nic(eth0)"] and "speed_mbps" not in of("Nic(eth0)")'
+}
+
+@test "what may not be read is counted" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to become another"
+    id nobody >/dev/null 2>&1 || skip "needs the user nobody"
+    made_up numa-server
+    chmod 711 "$BATS_RUN_TMPDIR" "$(dirname "$BATS_TEST_TMPDIR")" "$BATS_TEST_TMPDIR"
+    cp "$WPROF" "$BATS_TEST_TMPDIR/wprof" && chmod 755 "$BATS_TEST_TMPDIR/wprof"
+    chmod 000 "$tree/proc/4711/numa_maps" "$tree/sys/devices/system/node/node1/meminfo" "$tree/sys/class/block"
+    setpriv --reuid nobody --clear-groups timeout 60 "$BATS_TEST_TMPDIR/wprof" topo --root "$tree" --format json >"$json"
+    check '[cover(s)["state"] for s in ("numa", "numa-use", "disk")] == ["partial"] * 3 and cover("disk")["denied"] == 1'
+    check 'len(nodes("numa")) == 2 and "memory_bytes" not in of("Numa(numa1)") and not nodes("disk")'
+}
+
 @test "hwloc: 128 ARM cores, two packages, four NUMA nodes" {
     hwloc 128arm-2pa2n8cluster4co
     graph "$tree" --seed $HARDWARE --hops 0
@@ -225,6 +353,9 @@ made_up() {
     hwloc nvidiagpunumanodes
     graph "$tree" --seed $HARDWARE --hops 0
     as_hwloc_counts cpus packages numa l3 memory pci
+    # hwloc shows them as the six PCI devices that they are
+    check 'len(nodes("gpu")) == 6 and [n["attrs"]["memory_numa_node"] for n in nodes("gpu")] == [255, 254, 253, 252, 251, 250]'
+    check 'near("GPU(id=0,pci_bus_id=0004:05:00.0)") == [0] and near("GPU(id=3,pci_bus_id=0007:00:00.0)") == [8]'
     check 'near("Pci(0004:05:00.0)") == [0] and near("Pci(0035:05:00.0)") == [8]'
     check '"250-255" in cover("numa")["detail"]'
 }
