@@ -2,6 +2,7 @@
 #include "analyze/fold.h"
 
 #include "analyze/fold_frames.h"
+#include "analyze/wake_chain.h"
 #include "base/hash.h"
 
 #include <string.h>
@@ -10,14 +11,21 @@ struct metric_kind {
     const char *name, *unit;
     enum event_kind kind;
     const char
-        *by; /* who ended the wait, or held what was waited for, and where: below this; NULL: left out */
+        *by;    /* who ended the wait, or held what was waited for, and where: below this; NULL: left out */
+    int chains; /* and what they did meanwhile, below that */
 };
 
 /* Spans count their time, samples their weight. */
 static const struct metric_kind metric_kinds[] = {
-    {"oncpu", "samples", EVENT_SAMPLE, NULL},    {"offcpu", "ns", EVENT_OFFCPU, NULL},
-    {"waker", "ns", EVENT_OFFCPU, "[woken by]"}, {"runq", "ns", EVENT_RUNQ, NULL},
-    {"gil", "ns", EVENT_GIL, "[held by]"},       {"gpu", "ns", EVENT_GPU, NULL},
+    {"oncpu", "samples", EVENT_SAMPLE, NULL},       {"offcpu", "ns", EVENT_OFFCPU, NULL},
+    {"waker", "ns", EVENT_OFFCPU, "[woken by]", 1}, {"runq", "ns", EVENT_RUNQ, NULL},
+    {"gil", "ns", EVENT_GIL, "[held by]"},          {"gpu", "ns", EVENT_GPU, NULL},
+};
+
+/* Some of an event's weight that stands elsewhere than the rest. */
+struct piece {
+    uint32_t event, node;
+    uint64_t ns;
 };
 
 struct builder {
@@ -33,6 +41,9 @@ struct builder {
     uint32_t *node_of;     /* stack id -> node, under the root in work; 0: not made yet */
     VEC(uint32_t) touched; /* stacks with a node there */
     uint32_t *event_node;  /* with samples: event -> node */
+    struct wake_chain chain;
+    struct map under;         /* {node, stack} -> the stack's node below it, where chains go */
+    VEC(struct piece) pieces; /* parts of waits that stand below their waker, by event */
 };
 
 struct wanted_node {
@@ -256,6 +267,68 @@ static uint32_t waker_root(struct builder *b, const struct placed *at)
     return w->waker_stack ? node : child_of(b, node, fold_frames_marker(&b->frames, "[unknown]"));
 }
 
+/* The stack's frames below `root`, frame by frame. */
+static uint32_t stack_below(struct builder *b, uint32_t root, uint32_t stack)
+{
+    const struct stack_node *n = stacks_get(&b->s->stacks, stack);
+    uint64_t key = (uint64_t)root << 32 | stack, *known;
+    uint32_t node = root;
+
+    if (!n)
+        return root;
+    known = map_get(&b->under, key);
+    if (known)
+        return (uint32_t)*known;
+    node = stack_below(b, root, n->parent);
+    for (uint32_t k = 0; k < b->frames.n[n->frame]; k++)
+        node = child_of(b, node, b->frames.seq.a[b->frames.first[n->frame] + k]);
+    *map_put(&b->under, key) = node;
+    return node;
+}
+
+struct followed {
+    struct builder *b;
+    const struct placed *at;
+};
+
+/* Below the waker's stack: where that thread was while the other one waited, who woke it from that ... */
+static void add_chain(void *arg, const struct wake_step *steps, unsigned n, uint64_t ns)
+{
+    struct followed *f = arg;
+    struct builder *b = f->b;
+    uint32_t node = f->at->node, task = steps[0].task;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (steps[i].task != task) {
+            node = child_of(b, node, fold_frames_marker(&b->frames, b->metric->by));
+            node = b->o->no_tasks ? node : task_root(b, node, steps[i].task);
+        }
+        task = steps[i].task;
+        node = child_of(b, node, fold_frames_marker(&b->frames, "[which was in]"));
+        node = stack_below(b, node, steps[i].stack);
+    }
+    *vec_push(&b->pieces) = (struct piece){f->at->event, node, ns};
+}
+
+/* Takes the waits apart by what their wakers did meanwhile. Gives what is left of each, by its place in the
+ * list. */
+static uint64_t *follow_chains(struct builder *b, const struct placed *list, size_t n)
+{
+    uint64_t *rest = mem_calloc(n + 1, sizeof(*rest));
+
+    wake_chain_init(&b->chain, b->s);
+    for (size_t i = 0; i < n; i++) {
+        struct followed f = {b, &list[i]};
+        const struct event *ev = &b->s->events.a[list[i].event];
+
+        rest[i] = ev->dur - wake_chain_follow(&b->chain, ev, add_chain, &f);
+    }
+    wake_chain_release(&b->chain);
+    for (size_t i = 0; i < b->pieces.n; i++)
+        b->self.a[b->pieces.a[i].node] += b->pieces.a[i].ns;
+    return rest;
+}
+
 static int any_without_stack(const struct builder *b, const struct placed *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -264,20 +337,29 @@ static int any_without_stack(const struct builder *b, const struct placed *list,
     return 0;
 }
 
+static void add_sample(struct builder *b, const struct event *ev, uint32_t node, uint64_t value)
+{
+    *vec_push(&b->p->samples) =
+        (struct profile_sample){ev->ts > b->start ? ev->ts - b->start : 0, node, 0, value};
+}
+
 static void add_samples(struct builder *b)
 {
-    for (size_t i = 0; i < b->s->events.n; i++) {
+    for (size_t i = 0; i < b->pieces.n; i++)
+        if (b->pieces.a[i].ns)
+            add_sample(b, &b->s->events.a[b->pieces.a[i].event], b->pieces.a[i].node, b->pieces.a[i].ns);
+    for (size_t i = 0; i < b->s->events.n && !b->metric->chains; i++) {
         const struct event *ev = &b->s->events.a[i];
 
         if (wanted(b, ev))
-            *vec_push(&b->p->samples) = (struct profile_sample){ev->ts > b->start ? ev->ts - b->start : 0,
-                                                                b->event_node[i], 0, weight(b, ev)};
+            add_sample(b, ev, b->event_node[i], weight(b, ev));
     }
 }
 
 static void add_events(struct builder *b)
 {
     VEC(struct placed) list = {0};
+    uint64_t *rest = NULL;
 
     for (size_t i = 0; i < b->s->events.n; i++)
         if (wanted(b, &b->s->events.a[i]))
@@ -289,14 +371,21 @@ static void add_events(struct builder *b)
             list.a[i].node = waker_root(b, &list.a[i]);
         place(b, list.a, list.n, waker_stack, 0);
     }
+    if (b->metric->chains)
+        rest = follow_chains(b, list.a, list.n);
     for (size_t i = 0; i < list.n; i++) {
-        b->self.a[list.a[i].node] += weight(b, &b->s->events.a[list.a[i].event]);
+        uint64_t own = rest ? rest[i] : weight(b, &b->s->events.a[list.a[i].event]);
+
+        b->self.a[list.a[i].node] += own;
+        if (b->event_node && rest)
+            *vec_push(&b->pieces) = (struct piece){list.a[i].event, list.a[i].node, own};
         if (b->event_node)
             b->event_node[list.a[i].event] = list.a[i].node;
     }
     if (b->event_node)
         add_samples(b);
     vec_release(&list);
+    free(rest);
 }
 
 /* ---- the short way ---- */
@@ -458,6 +547,8 @@ static void take_stacks(struct builder *b)
     new_node(b, 0, 0);
     add_events(b);
     index_release(&b->children);
+    map_release(&b->under);
+    vec_release(&b->pieces);
     vec_release(&b->touched);
     free(b->root);
     free(b->node_of);

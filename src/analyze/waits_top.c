@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/waits_top.h"
 
+#include "analyze/wake_chain.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const struct table_column columns[] = {
-    {"thread", "thread", TABLE_TEXT}, {"tid", "tid", TABLE_ID},          {"ns", "waited", TABLE_NS},
-    {"share", "", TABLE_SHARE},       {"spans", "times", TABLE_COUNT},   {"reason", "for", TABLE_TEXT},
-    {"what", "what", TABLE_TEXT},     {"where", "in", TABLE_TEXT},       {"waker", "woken by", TABLE_TEXT},
-    {"waker_tid", "tid", TABLE_ID},   {"waker_where", "in", TABLE_TEXT},
+    {"thread", "thread", TABLE_TEXT},  {"tid", "tid", TABLE_ID},
+    {"ns", "waited", TABLE_NS},        {"share", "", TABLE_SHARE},
+    {"spans", "times", TABLE_COUNT},   {"reason", "for", TABLE_TEXT},
+    {"what", "what", TABLE_TEXT},      {"where", "in", TABLE_TEXT},
+    {"waker", "woken by", TABLE_TEXT}, {"waker_tid", "tid", TABLE_ID},
+    {"waker_where", "in", TABLE_TEXT}, {"meanwhile", "which was in", TABLE_TEXT},
 };
 
-enum { THREAD, TID, NS, SHARE, SPANS, REASON, WHAT, WHERE, WAKER, WAKER_TID, WAKER_WHERE };
+enum { THREAD, TID, NS, SHARE, SPANS, REASON, WHAT, WHERE, WAKER, WAKER_TID, WAKER_WHERE, MEANWHILE };
+
+/* Where the chain of those who ended a row's waits was meanwhile, and for how long of their time. */
+struct place {
+    uint32_t row, where;
+    uint64_t ns;
+};
 
 /* What makes a row; where: strings of the store. */
 struct row {
@@ -22,6 +32,8 @@ struct row {
     uint32_t reason, irq;
     uint16_t summed, inferred;
     uint64_t ns, spans;
+    uint32_t meanwhile; /* the place of most of it, and its time */
+    uint64_t meanwhile_ns;
 };
 
 struct rows {
@@ -29,6 +41,9 @@ struct rows {
     VEC(struct row) list;
     struct index index;
     uint64_t sum;
+    struct wake_chain chain;
+    struct map place_of; /* {row, where} -> its index in places + 1 */
+    VEC(struct place) places;
 };
 
 struct lookup {
@@ -45,7 +60,7 @@ static int same_row(const void *ctx, uint32_t id)
     return !memcmp(&l->rows->list.a[id - 1], l->key, KEY_BYTES);
 }
 
-static void add(struct rows *r, const struct row *key, const struct event *ev)
+static uint32_t add(struct rows *r, const struct row *key, const struct event *ev)
 {
     struct lookup l = {r, key};
     uint64_t hash = hash_bytes(key, KEY_BYTES);
@@ -59,6 +74,38 @@ static void add(struct rows *r, const struct row *key, const struct event *ev)
     r->list.a[id - 1].ns += ev->dur;
     r->list.a[id - 1].spans += ev->value;
     r->sum += ev->dur;
+    return id;
+}
+
+struct meanwhile {
+    struct rows *r;
+    uint32_t row;
+};
+
+static void add_place(void *arg, const struct wake_step *steps, unsigned n, uint64_t ns)
+{
+    struct meanwhile *m = arg;
+    uint32_t where = waits_place(m->r->s, steps[n - 1].stack);
+    uint64_t *known;
+
+    if (!where)
+        return;
+    known = map_put(&m->r->place_of, (uint64_t)m->row << 32 | where);
+    if (!*known) {
+        *vec_push(&m->r->places) = (struct place){m->row, where, 0};
+        *known = m->r->places.n;
+    }
+    m->r->places.a[*known - 1].ns += ns;
+}
+
+/* Row by row, the longest first. */
+static int by_row(const void *pa, const void *pb)
+{
+    const struct place *a = pa, *b = pb;
+
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : (a->where > b->where) - (a->where < b->where);
 }
 
 /* libc.so.6, libc-2.31.so, libpthread.so.0, ld-linux-x86-64.so.2: what waits is who calls them. */
@@ -94,8 +141,7 @@ uint32_t waits_place(const struct store *s, uint32_t stack)
     return outside ? outside : within;
 }
 
-/* Is a waker one that nobody saw? Its stack begins with [inferred]. */
-static int is_inferred(const struct store *s, uint32_t stack)
+int waits_inferred(const struct store *s, uint32_t stack)
 {
     const struct stack_node *n = stacks_get(&s->stacks, stack);
     const struct frame *f;
@@ -112,6 +158,7 @@ static int is_inferred(const struct store *s, uint32_t stack)
 static void collect(struct rows *r)
 {
     const struct store *s = r->s;
+    struct meanwhile m = {.r = r};
 
     for (size_t i = 0; i < s->events.n; i++) {
         const struct event *ev = &s->events.a[i];
@@ -127,10 +174,19 @@ static void collect(struct rows *r)
             key.what = w->what;
             key.waker = w->waker_task;
             key.irq = w->irq;
-            key.inferred = (uint16_t)is_inferred(s, w->waker_stack);
+            key.inferred = (uint16_t)waits_inferred(s, w->waker_stack);
             key.waker_where = waits_place(s, w->waker_stack);
         }
-        add(r, &key, ev);
+        m.row = add(r, &key, ev);
+        wake_chain_follow(&r->chain, ev, add_place, &m);
+    }
+    if (r->places.n)
+        qsort(r->places.a, r->places.n, sizeof(*r->places.a), by_row);
+    for (size_t i = r->places.n; i-- > 0;) {
+        struct row *row = &r->list.a[r->places.a[i].row - 1];
+
+        row->meanwhile = r->places.a[i].where;
+        row->meanwhile_ns = r->places.a[i].ns;
     }
 }
 
@@ -180,6 +236,13 @@ static void fill(union table_cell *c, const struct rows *r, const struct row *ro
         c[WAKER].text = mem_strdup("[irq]");
     else
         c[WAKER_WHERE].text = text(s, row->waker_where);
+    if (row->meanwhile) {
+        char share[32];
+
+        c[MEANWHILE].text =
+            mem_printf("%s %s", strtab_get(&s->strings, row->meanwhile),
+                       units_share(share, sizeof(share), (double)row->meanwhile_ns / (double)row->ns));
+    }
 }
 
 void waits_top(struct table *t, const struct session *s, size_t limit)
@@ -187,7 +250,9 @@ void waits_top(struct table *t, const struct session *s, size_t limit)
     struct rows r = {.s = &s->store};
 
     table_init(t, columns, ARRAY_SIZE(columns));
+    wake_chain_init(&r.chain, &s->store);
     collect(&r);
+    wake_chain_release(&r.chain);
     if (r.list.n)
         qsort(r.list.a, r.list.n, sizeof(*r.list.a), longer);
     for (size_t i = 0; i < r.list.n; i++) {
@@ -198,4 +263,6 @@ void waits_top(struct table *t, const struct session *s, size_t limit)
     }
     vec_release(&r.list);
     index_release(&r.index);
+    map_release(&r.place_of);
+    vec_release(&r.places);
 }

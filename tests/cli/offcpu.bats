@@ -96,9 +96,9 @@ took() {
 
 @test "lock convoy: who waits for the mutex is woken by who held it" {
     record wait_convoy 1 20 10
-    want=$(ns waker 'waiter-0;.*want;.*pthread_mutex_lock')
+    want=$(ns waker '^wait_convoy;waiter-0;.*want;.*pthread_mutex_lock')
     holds "$want >= 0.9 * 20 * 10e6"
-    by=$(ns waker 'waiter-0;.*want;.*pthread_mutex_lock.*\[woken by\];wait_convoy;holder;.*hold;.*unlock')
+    by=$(ns waker '^wait_convoy;waiter-0;.*want;.*pthread_mutex_lock.*\[woken by\];wait_convoy;holder;.*hold;.*unlock')
     near "$by" "$want" 0.02
 }
 
@@ -163,6 +163,9 @@ short_conserved() {
     holds "$all >= 0.9 * 20 * 20e6"
     near "$(ns waker 'main \(wait_loader.py\);next_item \(wait_loader.py\);.*\[woken by\];.*worker \(wait_loader.py\);send_item \(wait_loader.py\)')" "$all" 0.02
     waits 'w["reason"] == "pipe"' | grep -q 'Connection._send'
+    # ... which was in slow_transform before that: the main process's wait is one stack with it
+    holds "$(ns waker 'next_item \(wait_loader.py\);.*\[woken by\];.*send_item \(wait_loader.py\);.*\[which was in\];.*slow_transform \(wait_loader.py\)') > 0.7 * $all"
+    "$WPROF" show --waits s | grep 'Connection._recv.*Connection._send .*slow_transform'
 }
 
 @test "two that want one CPU: waiting for it is delay, not time blocked" {

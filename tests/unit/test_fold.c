@@ -226,6 +226,69 @@ static void wakers_stand_below(void **state)
     store_release(&w.s);
 }
 
+static void wait_for(struct world *w, uint32_t task, uint64_t from, uint64_t to, uint32_t in, uint32_t waker,
+                     uint32_t at)
+{
+    struct wait by = {.reason = WAIT_FUTEX, .waker_task = waker, .waker_stack = at};
+
+    *vec_push(&w->s.events) = (struct event){.ts = from,
+                                             .dur = to - from,
+                                             .value = 1,
+                                             .task = task,
+                                             .stack = in,
+                                             .attr = waits_add(&w->s.waits, &by),
+                                             .kind = EVENT_OFFCPU};
+}
+
+/* The main thread waits for a feeder, which waits for a worker, which computes. What nobody saw stays with
+ * the waker; all of it is the time waited. */
+static void chains_tell_what_wakers_did_meanwhile(void **state)
+{
+    struct world w;
+    uint32_t get, feed, put, slow, load;
+
+    world_init(&w);
+    get = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "get", "a.py", 1)}, 1);
+    feed = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "feed", "a.py", 2)}, 1);
+    put = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "put", "a.py", 3)}, 1);
+    slow = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "slow", "a.py", 4)}, 1);
+    load = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "load", "a.py", 5)}, 1);
+    sample(&w.s, 3, slow, 1900, 1); /* before: of no wait */
+    sample(&w.s, 3, slow, 2100, 1);
+    sample(&w.s, 3, slow, 2200, 1);
+    sample(&w.s, 3, load, 2300, 1);
+    wait_for(&w, 2, 1500, 2900, feed, 3, put); /* the feeder: all of main's wait but its last 100 */
+    wait_for(&w, 1, 2000, 3000, get, 2, feed); /* main */
+    wait_for(&w, 1, 4000, 4050, get, 2, feed); /* nobody saw what the feeder did then */
+    expect(&w, &(struct fold_opts){.metric = "waker", .tid = 100, .no_tasks = 1},
+           "get (a.py);[woken by];feed (a.py) 150\n"
+           "get (a.py);[woken by];feed (a.py);[which was in];feed (a.py);[woken by];[which was in];load "
+           "(a.py) 300\n"
+           "get (a.py);[woken by];feed (a.py);[which was in];feed (a.py);[woken by];[which was in];slow "
+           "(a.py) 600\n");
+    expect(&w, &(struct fold_opts){.metric = "offcpu", .tid = 100, .no_tasks = 1}, "get (a.py) 1050\n");
+    store_release(&w.s);
+}
+
+/* Two that wait for each other in turn: no chain goes back to who waits. */
+static void chains_have_no_circles(void **state)
+{
+    struct world w;
+    uint32_t ping, pong;
+
+    world_init(&w);
+    ping = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "ping", "a.py", 1)}, 1);
+    pong = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "pong", "a.py", 2)}, 1);
+    wait_for(&w, 1, 1000, 2000, ping, 2, pong);
+    wait_for(&w, 2, 500, 1900, pong, 1, ping);
+    expect(&w, &(struct fold_opts){.metric = "waker", .no_tasks = 1},
+           "ping (a.py);[woken by];pong (a.py) 100\n"
+           "ping (a.py);[woken by];pong (a.py);[which was in];pong (a.py) 900\n"
+           "pong (a.py);[woken by];ping (a.py) 500\n"
+           "pong (a.py);[woken by];ping (a.py);[which was in];ping (a.py) 900\n");
+    store_release(&w.s);
+}
+
 static void the_gil_s_holder_stands_below_who_waits(void **state)
 {
     struct world w;
@@ -334,10 +397,11 @@ static void deep_recursion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roots_and_names),    cmocka_unit_test(addresses_become_functions),
-        cmocka_unit_test(lines_are_sorted),   cmocka_unit_test(spans_and_unknown_metrics),
-        cmocka_unit_test(wakers_stand_below), cmocka_unit_test(the_gil_s_holder_stands_below_who_waits),
-        cmocka_unit_test(held_and_idle),      cmocka_unit_test(samples_in_time_order),
+        cmocka_unit_test(roots_and_names),        cmocka_unit_test(addresses_become_functions),
+        cmocka_unit_test(lines_are_sorted),       cmocka_unit_test(spans_and_unknown_metrics),
+        cmocka_unit_test(wakers_stand_below),     cmocka_unit_test(chains_tell_what_wakers_did_meanwhile),
+        cmocka_unit_test(chains_have_no_circles), cmocka_unit_test(the_gil_s_holder_stands_below_who_waits),
+        cmocka_unit_test(held_and_idle),          cmocka_unit_test(samples_in_time_order),
         cmocka_unit_test(deep_recursion),
     };
 

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/wake_chain.h"
+
+#include "analyze/waits_top.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+/* Events looked at for one wait, and for all: some seconds of work at most. */
+enum { LEFT_OF_ONE = 2000, LEFT_OF_ALL = 50000000 };
+
+/* ---- the events of a thread ---- */
+
+static int is_span(const struct event *ev)
+{
+    return ev->kind == EVENT_OFFCPU && !(ev->flags & EVENT_SHORT);
+}
+
+static int is_sample(const struct event *ev)
+{
+    return ev->kind == EVENT_SAMPLE && ev->stack;
+}
+
+struct order {
+    uint64_t ts;
+    uint32_t event;
+};
+
+static int by_time(const void *pa, const void *pb)
+{
+    const struct order *a = pa, *b = pb;
+
+    return a->ts != b->ts ? (a->ts < b->ts ? -1 : 1) : (a->event > b->event) - (a->event < b->event);
+}
+
+static void sort_lane(const struct store *s, uint32_t *order, size_t n)
+{
+    struct order *sorted;
+    size_t i = 1;
+
+    while (i < n && s->events.a[order[i - 1]].ts <= s->events.a[order[i]].ts)
+        i++;
+    if (i >= n)
+        return;
+    sorted = mem_alloc(n * sizeof(*sorted));
+    for (i = 0; i < n; i++)
+        sorted[i] = (struct order){s->events.a[order[i]].ts, order[i]};
+    qsort(sorted, n, sizeof(*sorted), by_time);
+    for (i = 0; i < n; i++)
+        order[i] = sorted[i].event;
+    free(sorted);
+}
+
+static void lane_init(struct wake_lane *l, const struct store *s, int (*is)(const struct event *ev))
+{
+    size_t tasks = s->tasks.list.n, n = 0;
+    uint32_t *next = mem_calloc(tasks + 2, sizeof(*next));
+
+    l->first = mem_calloc(tasks + 2, sizeof(*l->first));
+    for (size_t i = 0; i < s->events.n; i++)
+        if (is(&s->events.a[i]) && s->events.a[i].task <= tasks)
+            next[s->events.a[i].task]++;
+    for (size_t t = 0; t <= tasks; t++) {
+        l->first[t] = (uint32_t)n;
+        n += next[t];
+        next[t] = l->first[t];
+    }
+    l->first[tasks + 1] = (uint32_t)n;
+    l->order = mem_calloc(n + 1, sizeof(*l->order));
+    for (size_t i = 0; i < s->events.n; i++)
+        if (is(&s->events.a[i]) && s->events.a[i].task <= tasks)
+            l->order[next[s->events.a[i].task]++] = (uint32_t)i;
+    for (size_t t = 0; t <= tasks; t++)
+        sort_lane(s, l->order + l->first[t], l->first[t + 1] - l->first[t]);
+    free(next);
+}
+
+/* How many of a thread's events begin before ts; an index into `order`, from its first one on. */
+static uint32_t before(const struct wake_chain *c, const struct wake_lane *l, uint32_t task, uint64_t ts)
+{
+    uint32_t lo = l->first[task], hi = l->first[task + 1];
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (c->s->events.a[l->order[mid]].ts < ts)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+void wake_chain_init(struct wake_chain *c, const struct store *s)
+{
+    *c = (struct wake_chain){.s = s, .left = LEFT_OF_ALL};
+    lane_init(&c->spans, s, is_span);
+    lane_init(&c->samples, s, is_sample);
+}
+
+void wake_chain_release(struct wake_chain *c)
+{
+    free(c->spans.first);
+    free(c->spans.order);
+    free(c->samples.first);
+    free(c->samples.order);
+}
+
+/* ---- one wait ---- */
+
+struct walk {
+    struct wake_chain *c;
+    uint32_t waiter;
+    struct wake_step steps[WAKE_STEPS];
+    unsigned n;
+    uint64_t told;
+    unsigned left;
+    wake_each each;
+    void *arg;
+};
+
+static int look(struct walk *w)
+{
+    if (!w->left || !w->c->left)
+        return 0;
+    w->left--;
+    w->c->left--;
+    return 1;
+}
+
+static void tell(struct walk *w, uint64_t ns)
+{
+    if (!ns)
+        return;
+    w->each(w->arg, w->steps, w->n, ns);
+    w->told += ns;
+}
+
+/* The thread was not blocked from `from` to `to`: its samples share that time, where there are any. */
+static void ran(struct walk *w, uint32_t task, uint64_t from, uint64_t to)
+{
+    const struct wake_lane *l = &w->c->samples;
+    uint32_t first, end;
+    uint64_t ns, done = 0;
+
+    if (from >= to || w->n == WAKE_STEPS)
+        return;
+    first = before(w->c, l, task, from);
+    end = before(w->c, l, task, to);
+    ns = to - from;
+    for (uint32_t i = first; i < end && look(w); i++) {
+        uint64_t until = ns / (end - first) * (i - first + 1);
+
+        if (i + 1 == end)
+            until = ns;
+        w->steps[w->n++] = (struct wake_step){task, w->c->s->events.a[l->order[i]].stack};
+        tell(w, until - done);
+        w->n--;
+        done = until;
+    }
+}
+
+static int in_chain(const struct walk *w, uint32_t task)
+{
+    for (unsigned i = 0; i < w->n; i++)
+        if (w->steps[i].task == task)
+            return 1;
+    return task == w->waiter;
+}
+
+static void during(struct walk *w, uint32_t task, uint64_t from, uint64_t to);
+
+/* It was blocked then: what it waited for is what the one that woke it did; the rest is its own. */
+static void blocked(struct walk *w, const struct event *ev, uint64_t from, uint64_t to)
+{
+    const struct wait *wait = waits_get(&w->c->s->waits, ev->attr);
+    uint64_t told = w->told;
+
+    if (from >= to || w->n == WAKE_STEPS)
+        return;
+    w->steps[w->n++] = (struct wake_step){ev->task, ev->stack};
+    if (wait && wait->waker_task && wait->waker_task <= w->c->s->tasks.list.n && !wait->irq &&
+        w->n < WAKE_STEPS && !in_chain(w, wait->waker_task))
+        during(w, wait->waker_task, from, to);
+    tell(w, to - from - (w->told - told));
+    w->n--;
+}
+
+/* From the end of that time to its beginning, so that what is nearest to the waking is seen first. */
+static void during(struct walk *w, uint32_t task, uint64_t from, uint64_t to)
+{
+    const struct wake_lane *l = &w->c->spans;
+
+    for (uint32_t i = before(w->c, l, task, to); i-- > l->first[task] && to > from && look(w);) {
+        const struct event *ev = &w->c->s->events.a[l->order[i]];
+        uint64_t begin = ev->ts > from ? ev->ts : from, end = ev->ts + ev->dur < to ? ev->ts + ev->dur : to;
+
+        if (end <= from)
+            break;
+        ran(w, task, end, to);
+        blocked(w, ev, begin, end);
+        to = begin;
+    }
+    ran(w, task, from, to);
+}
+
+uint64_t wake_chain_follow(struct wake_chain *c, const struct event *wait, wake_each each, void *arg)
+{
+    const struct wait *how = waits_get(&c->s->waits, wait->attr);
+    struct walk w = {.c = c, .waiter = wait->task, .left = LEFT_OF_ONE, .each = each, .arg = arg};
+
+    if (!is_span(wait) || !how || how->irq || !how->waker_task || how->waker_task > c->s->tasks.list.n ||
+        how->waker_task == wait->task || waits_inferred(c->s, how->waker_stack))
+        return 0;
+    during(&w, how->waker_task, wait->ts, wait->ts + wait->dur);
+    return w.told;
+}
