@@ -145,35 +145,19 @@ static void sample_rest(struct looks *l, struct outside_thread *t, uint64_t rest
 
 /* ---- a look ---- */
 
-static void end_wait(struct looks *l, struct outside_thread *t, uint64_t until, uint16_t flags)
+static void list_spans(struct looks *l, struct outside_thread *t, const struct look_spans *s, uint16_t flags)
 {
-    if (t->state == OUTSIDE_BLOCKED && until > t->off_since)
-        outside_span(&l->outside, t, EVENT_OFFCPU, t->off_since, until - t->off_since, &t->spot, flags);
-    t->state = OUTSIDE_UNKNOWN;
+    outside_span(&l->outside, t, EVENT_OFFCPU, s->wait_ts, s->wait_ns, &t->spot, flags);
+    outside_span(&l->outside, t, EVENT_OFFCPU, s->unseen_ts, s->unseen_ns, NULL, 0);
 }
 
-/*
- * What happened since the last look: `off` ns of waiting, ended where the thread was blocked then. Several
- * waits in one period can't be told apart; their sum is exact.
- */
-static void account_waits(struct looks *l, struct outside_thread *t, uint64_t ts, uint64_t off,
-                          uint64_t delay, int blocked)
+static void end_times(struct looks *l, struct outside_thread *t, uint64_t ts, int ended)
 {
-    struct outside *o = &l->outside;
+    struct look_spans spans;
+    int open = !ended && look_times_waits(&t->times);
 
-    if (delay)
-        outside_span(o, t, EVENT_RUNQ, ts - delay, delay, NULL, 0);
-    if (!blocked) {
-        if (t->state == OUTSIDE_BLOCKED)
-            end_wait(l, t, t->last_ts + off, 0);
-        else if (off)
-            outside_span(o, t, EVENT_OFFCPU, t->last_ts, off, NULL, 0);
-        t->state = OUTSIDE_ON;
-        return;
-    }
-    end_wait(l, t, t->last_ts, 0);
-    t->state = OUTSIDE_BLOCKED;
-    t->off_since = ts - off;
+    look_times_end(&t->times, ts, ended, &spans);
+    list_spans(l, t, &spans, open ? EVENT_OPEN : 0);
 }
 
 /* Its parent's figure of ended children will have its time; what was seen of it is not seen again. */
@@ -191,7 +175,7 @@ static void ended(struct looks *l, struct outside_thread *t, uint64_t ts)
 
     if (op)
         op->thread_ended = 1;
-    end_wait(l, t, ts, 0);
+    end_times(l, t, ts, 1);
     sample_rest(l, t, t->owed_ns, ts);
     outside_spans_end(&l->outside, t, ts);
     outside_ended(&l->outside, t, ts);
@@ -241,13 +225,26 @@ static void check_whole(struct looks *l, struct outside_process *p, uint64_t ts)
     sample_rest(l, leader, rest, ts);
 }
 
+/* 1: blocked, where is in *spot if it may be read; 0: it runs, or could. */
+static int is_blocked(struct looks *l, struct outside_thread *t, uint64_t ts, struct outside_spot *spot)
+{
+    int rc = outside_look(&l->outside, t, ts, spot);
+    struct proctask st;
+
+    if (rc >= 0)
+        return !rc;
+    return !proctask_stat((pid_t)t->task.tgid, (pid_t)t->task.tid, &st) && st.state != 'R';
+}
+
 static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
 {
     struct outside_process *op = outside_find_process(&l->outside, t->task.tgid);
     struct outside_spot spot = {0};
+    struct look_figures f = {0};
+    struct look_spans spans;
     struct proctask_run now;
-    uint64_t run, delay, gone, off;
-    int blocked;
+    uint64_t run, delay;
+    int met = t->last_ts != 0;
 
     if (read_figures(l, t, &now)) {
         ended(l, t, ts);
@@ -255,20 +252,30 @@ static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
     }
     run = now.run_ns - t->last.run_ns;
     delay = now.delay_ns - t->last.delay_ns;
-    if (!run && now.slices == t->last.slices && t->state == OUTSIDE_BLOCKED)
-        return;                                   /* it waits on: time goes by in off_since */
-    gone = ts > t->last_ts ? ts - t->last_ts : 0; /* found after ts was read: nothing has gone by */
-    off = gone > run + delay ? gone - run - delay : 0;
-    blocked = outside_look(&l->outside, t, ts, &spot) == 0;
-    account_waits(l, t, ts, off, delay, blocked);
-    t->spot = spot;
+    if (met && !run && now.slices == t->last.slices && look_times_waits(&t->times)) {
+        look_times_same(&t->times, ts); /* it waits on */
+        return;
+    }
+    f.blocked = is_blocked(l, t, ts, &spot);
+    if (met) {
+        f.run_ns = run;
+        f.delay_ns = delay;
+    } else {
+        look_times_begin(&t->times, ts);
+    }
+    look_times_add(&t->times, ts, &f, &spans);
+    if (delay)
+        outside_span(&l->outside, t, EVENT_RUNQ, ts - delay, delay, NULL, 0);
+    list_spans(l, t, &spans, 0);
+    if (f.blocked)
+        t->spot = spot;
     t->run_ns += run;
     if (op)
         op->seen_ns += run;
     t->owed_ns += run;
     t->last = now;
     t->last_ts = ts;
-    if (!blocked)
+    if (!f.blocked)
         sample_running(l, t, ts);
 }
 
@@ -388,6 +395,7 @@ int looks_begin(struct looks *l, struct err *e)
 
         read_figures(l, t, &t->last);
         t->last_ts = ts;
+        look_times_begin(&t->times, ts);
     }
     for (size_t i = 0; i < o->processes.n; i++)
         begin_process(o->processes.a[i]);
@@ -420,7 +428,7 @@ int looks_end(struct looks *l, struct err *e)
         look_at(l, t, ts);
         if (t->ended)
             continue;
-        end_wait(l, t, ts, EVENT_OPEN);
+        end_times(l, t, ts, 0);
         sample_rest(l, t, t->owed_ns, ts);
         outside_spans_end(o, t, ts);
     }

@@ -217,7 +217,6 @@ struct outside_thread *outside_thread(struct outside *o, uint32_t pid, uint32_t 
     t = mem_calloc(1, sizeof(*t));
     t->task = (struct wire_task){.tgid = pid, .tid = tid, .ns_tgid = pid, .ns_tid = tid};
     t->run_fd = t->call_fd = -1;
-    t->last_ts = ts;
     identify(o, t, ts);
     enter_process(o, pid)->threads++;
     *vec_push(&o->threads) = t;

@@ -8,6 +8,7 @@
 #define WPROF_COLLECT_OUTSIDE_H
 
 #include "collect/gil.h"
+#include "collect/look_times.h"
 #include "collect/stack.h"
 #include "collect/wait_name.h"
 #include "collect/who.h"
@@ -39,9 +40,10 @@ struct outside_thread {
     uint64_t short_ns[2];     /* waits, delays that were too short to list */
     uint32_t short_n[2];
     uint64_t short_since;     /* from when on these are */
-    uint64_t last_ts;         /* when it was last looked at, or switched */
-    struct proctask_run last; /* tier C: its figures then */
-    uint64_t off_since;       /* tier C: the wait under way; tier B: any time off the CPU */
+    uint64_t last_ts;         /* tier C: when it was last looked at, 0: never; tier B: when it was switched */
+    struct proctask_run last; /* tier C: its figures then, */
+    struct look_times times;  /* and its time off the CPU */
+    uint64_t off_since;       /* tier B: any time off the CPU */
     uint64_t owed_ns;         /* tier C: CPU time that no sample stands for yet */
     uint64_t sampled_ns;      /* tier B: that samples stand for */
     uint64_t cpus;            /* tier B: those that it ran on, modulo 64 */
@@ -169,7 +171,8 @@ struct wire_sample *outside_record(struct outside *o, const struct outside_threa
 struct wire_sample *outside_record_add(struct outside *o, const void *p, size_t n);
 uint32_t outside_record_end(struct outside *o, struct process *p, uint16_t *flags); /* the stack's id */
 
-/* Where the blocked thread t is: 0 and *spot; -1: it runs, or moved on meanwhile. */
+/* Where the blocked thread t is: 0 and *spot; 1: it runs, or moved on meanwhile; -1: the kernel doesn't tell.
+ */
 int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struct outside_spot *spot);
 
 /* Who will end the wait of a thread of p, where only one process can: its first thread, what it does now,

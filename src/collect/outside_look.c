@@ -260,10 +260,10 @@ int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struc
     rc = t->call_fd < 0 ? -1 : proctask_call(t->call_fd, &call);
     if (rc <= 0) {
         o->stats.refused += rc < 0;
-        return -1;
+        return rc < 0 ? -1 : 1;
     }
     if (!call.pc) /* in execve(2), before the new program's registers are set */
-        return -1;
+        return 1;
     p = outside_walked(o, t, ts, &id);
     know_place(o, p, call.pc);
     mem = outside_memory(o, p);
@@ -280,7 +280,7 @@ int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struc
     }
     if (proctask_call(t->call_fd, &again) != 1 || !same_place(&call, &again)) {
         o->stats.torn++;
-        return -1;
+        return 1;
     }
     if (now.at_gil)
         now.stack = gils_stack(&o->gils, now.stack);
