@@ -93,6 +93,7 @@ static void thread_free(struct outside_thread *t)
 {
     close_fd(t->run_fd);
     close_fd(t->call_fd);
+    vec_release(&t->delay.ended);
     free(t);
 }
 
@@ -115,8 +116,14 @@ void outside_ids(struct outside *o, struct store_visit *v)
     for (size_t i = 0; i < ARRAY_SIZE(o->markers); i++)
         store_visit_stack(v, &o->markers[i]);
     for (size_t i = 0; i < o->threads.n; i++) {
-        store_visit_stack(v, &o->threads.a[i]->spot.stack);
-        store_visit_wait(v, &o->threads.a[i]->spot.wait);
+        struct outside_thread *t = o->threads.a[i];
+
+        store_visit_stack(v, &t->spot.stack);
+        store_visit_wait(v, &t->spot.wait);
+        for (size_t k = 0; k < t->delay.ended.n; k++) {
+            store_visit_stack(v, &t->delay.ended.a[k].spot.stack);
+            store_visit_wait(v, &t->delay.ended.a[k].spot.wait);
+        }
     }
 }
 

@@ -27,6 +27,24 @@ struct outside_spot {
     struct wire_gil gil;
 };
 
+/* Tier B: a wait that is over. */
+struct outside_ended {
+    uint64_t ts, dur;
+    uint64_t queued; /* of dur, at its end: in the run queue */
+    uint8_t gate;    /* for the recording to begin: of no interest */
+    struct outside_spot spot;
+};
+
+/* Tier B: waits until it is known what of them was time in the run queue: wake_delay.h. */
+struct outside_delay {
+    VEC(struct outside_ended) ended;
+    uint64_t read, read_ns; /* the thread's delay so far as it was read then; read_ns 0: not */
+    uint64_t settled;       /* the delay that events stand for, and `left` */
+    int64_t left;           /* delay that no event stands for; below 0: events stand for more */
+    uint8_t unknown;        /* some of it was at a time when it wasn't followed */
+    uint8_t gated;          /* the wait under way is for the recording to begin */
+};
+
 struct outside_thread {
     struct wire_task task;
     uint32_t own_tid;         /* in the innermost pid namespace */
@@ -45,10 +63,11 @@ struct outside_thread {
     struct look_times times;  /* and its time off the CPU */
     uint64_t off_since;       /* tier B: any time off the CPU */
     uint64_t owed_ns;         /* tier C: CPU time that no sample stands for yet */
-    uint64_t sampled_ns;      /* tier B: that samples stand for */
-    uint64_t cpus;            /* tier B: those that it ran on, modulo 64 */
-    uint32_t births;          /* tier B: threads and processes that it started */
-    uint8_t state;            /* enum outside_state */
+    struct outside_delay delay;
+    uint64_t sampled_ns; /* tier B: that samples stand for */
+    uint64_t cpus;       /* tier B: those that it ran on, modulo 64 */
+    uint32_t births;     /* tier B: threads and processes that it started */
+    uint8_t state;       /* enum outside_state */
     uint8_t ended;
     uint64_t spot_ns;       /* tier B: when spot was looked at, 0: not */
     struct walk_regs known; /* dump: its registers where it is blocked; of use while sp is what /proc says */
@@ -56,7 +75,8 @@ struct outside_thread {
 
 enum { OUTSIDE_STACK = 128 << 10, OUTSIDE_MEMORIES = 8 };
 
-enum outside_state { OUTSIDE_UNKNOWN, OUTSIDE_ON, OUTSIDE_BLOCKED, OUTSIDE_TAKEN };
+/* Tier B. Born: it didn't run so far. */
+enum outside_state { OUTSIDE_UNKNOWN, OUTSIDE_BORN, OUTSIDE_ON, OUTSIDE_BLOCKED, OUTSIDE_TAKEN };
 
 struct outside_process {
     uint32_t pid, parent; /* parent 0: not known */
@@ -198,6 +218,9 @@ uint32_t outside_marker(struct outside *o, enum outside_marker m); /* a stack of
 /* Time off the CPU from ts on, of kind EVENT_OFFCPU or EVENT_RUNQ; short ones are summed. */
 void outside_span(struct outside *o, struct outside_thread *t, uint16_t kind, uint64_t ts, uint64_t dur,
                   const struct outside_spot *spot, uint16_t flags);
+/* A wait of dur, after which the thread was in the run queue for `queued`. */
+void outside_wait(struct outside *o, struct outside_thread *t, uint64_t ts, uint64_t dur, uint64_t queued,
+                  const struct outside_spot *spot);
 void outside_spans_end(struct outside *o, struct outside_thread *t, uint64_t ts); /* the sums */
 
 void outside_counters(struct outside *o);

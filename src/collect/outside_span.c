@@ -19,11 +19,11 @@ uint32_t outside_marker(struct outside *o, enum outside_marker m)
 /* A span is a part of a wait for the GIL, or the end of one; so is what wasn't looked at, for all that is
  * known.
  */
-static void note_gil(struct outside *o, struct outside_thread *t, const struct event *ev,
+static void note_gil(struct outside *o, struct outside_thread *t, const struct event *ev, uint64_t queued,
                      const struct outside_spot *spot)
 {
     struct gil_part part = {.ts = ev->ts,
-                            .end = ev->ts + ev->dur,
+                            .end = ev->ts + ev->dur + queued,
                             .task = ev->task,
                             .stack = ev->stack,
                             .flags = ev->flags,
@@ -38,8 +38,8 @@ static void note_gil(struct outside *o, struct outside_thread *t, const struct e
     gils_part(&o->gils, &t->task, &part);
 }
 
-void outside_span(struct outside *o, struct outside_thread *t, uint16_t kind, uint64_t ts, uint64_t dur,
-                  const struct outside_spot *spot, uint16_t flags)
+static void add_span(struct outside *o, struct outside_thread *t, uint16_t kind, uint64_t ts, uint64_t dur,
+                     uint64_t queued, const struct outside_spot *spot, uint16_t flags)
 {
     int delay = kind == EVENT_RUNQ;
     struct event ev = {.ts = ts, .dur = dur, .value = 1, .kind = kind, .flags = flags};
@@ -68,7 +68,20 @@ void outside_span(struct outside *o, struct outside_thread *t, uint16_t kind, ui
     }
     *vec_push(&o->ctx->store->events) = ev;
     if (!delay)
-        note_gil(o, t, &ev, spot);
+        note_gil(o, t, &ev, queued, spot);
+}
+
+void outside_span(struct outside *o, struct outside_thread *t, uint16_t kind, uint64_t ts, uint64_t dur,
+                  const struct outside_spot *spot, uint16_t flags)
+{
+    add_span(o, t, kind, ts, dur, 0, spot, flags);
+}
+
+void outside_wait(struct outside *o, struct outside_thread *t, uint64_t ts, uint64_t dur, uint64_t queued,
+                  const struct outside_spot *spot)
+{
+    add_span(o, t, EVENT_OFFCPU, ts, dur, queued, spot, 0);
+    add_span(o, t, EVENT_RUNQ, ts + dur, queued, 0, NULL, 0);
 }
 
 void outside_spans_end(struct outside *o, struct outside_thread *t, uint64_t ts)

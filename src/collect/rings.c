@@ -5,15 +5,18 @@
 #include "base/mem.h"
 #include "collect/outside_sample.h"
 #include "collect/tick.h"
+#include "collect/wake_delay.h"
 #include "model/store_visit.h"
 #include "platform/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -187,10 +190,15 @@ static void got_cpu(struct rings *r, struct outside_thread *t, uint64_t ts, uint
     static const struct outside_spot nowhere = {0};
     uint64_t dur = ts > t->off_since ? ts - t->off_since : 0;
 
-    if (t->state == OUTSIDE_BLOCKED)
-        outside_span(&r->outside, t, EVENT_OFFCPU, t->off_since, dur, looked(t, ts) ? &t->spot : &nowhere, 0);
-    else if (t->state == OUTSIDE_TAKEN)
-        outside_span(&r->outside, t, EVENT_RUNQ, t->off_since, dur, &nowhere, EVENT_PREEMPTED);
+    if (t->state == OUTSIDE_BLOCKED) {
+        wake_delay_waited(t, t->off_since, dur, looked(t, ts) ? &t->spot : &nowhere);
+    } else if (t->state == OUTSIDE_TAKEN || t->state == OUTSIDE_BORN) {
+        wake_delay_queued(t, dur);
+        outside_span(&r->outside, t, EVENT_RUNQ, t->off_since, dur, &nowhere,
+                     t->state == OUTSIDE_TAKEN ? EVENT_PREEMPTED : 0);
+    } else {
+        wake_delay_unknown(t);
+    }
     t->state = OUTSIDE_ON;
     t->cpus |= 1ull << cpu % 64;
     t->last_ts = ts;
@@ -198,14 +206,17 @@ static void got_cpu(struct rings *r, struct outside_thread *t, uint64_t ts, uint
 
 static void began(struct rings *r, const struct perf_task_record *rec)
 {
-    struct outside_thread *parent = outside_find(&r->outside, rec->ptid);
+    struct outside_thread *parent = outside_find(&r->outside, rec->ptid), *child;
 
     if (parent)
         parent->births++;
     if (rec->pid != rec->ppid)
         outside_forked(&r->outside, rec->pid, rec->ppid, rec->ts);
-    else
-        outside_thread(&r->outside, rec->pid, rec->tid, rec->ts);
+    child = outside_thread(&r->outside, rec->pid, rec->tid, rec->ts);
+    if (child->state != OUTSIDE_UNKNOWN)
+        return;
+    child->state = OUTSIDE_BORN;
+    child->off_since = rec->ts;
 }
 
 /* ---- what is too short for a timer ---- */
@@ -246,6 +257,7 @@ static void ended(struct rings *r, struct outside_thread *t, uint64_t ts)
     if (t->state == OUTSIDE_ON)
         left_cpu(r, t, ts, OUTSIDE_UNKNOWN);
     sample_rest(r, t, ts);
+    wake_delay_end(&r->outside, t);
     outside_spans_end(&r->outside, t, ts);
     outside_ended(&r->outside, t, ts);
 }
@@ -303,8 +315,10 @@ static void apply(struct rings *r, const struct waiting *w)
         return;
     }
     if (rec.kind == PERF_TASK_CODE && rec.code.kind == PERF_KIND_LOST) { /* switches may be among them */
-        for (size_t i = 0; i < r->outside.threads.n; i++)
+        for (size_t i = 0; i < r->outside.threads.n; i++) {
             r->outside.threads.a[i]->state = OUTSIDE_UNKNOWN;
+            wake_delay_unknown(r->outside.threads.a[i]);
+        }
         outside_scan(&r->outside); /* and births, and new images */
         return;
     }
@@ -312,6 +326,7 @@ static void apply(struct rings *r, const struct waiting *w)
                                    : outside_thread(&r->outside, rec.pid, rec.tid, rec.ts);
     if (!t || t->ended)
         return;
+    wake_delay_settle(&r->outside, t, rec.ts);
     if (rec.name)
         outside_rename(&r->outside, t, rec.name, rec.ts);
     if (rec.kind == PERF_TASK_SAMPLE && r->sampling)
@@ -342,6 +357,19 @@ static void apply_all(struct rings *r, uint64_t until)
 }
 
 /* ---- waits ---- */
+
+/* All records up to `until` are noted. */
+static void split_waits(struct rings *r, uint64_t until)
+{
+    struct outside *o = &r->outside;
+
+    for (size_t i = 0; i < o->threads.n; i++) {
+        if (o->threads.a[i]->ended)
+            continue;
+        wake_delay_settle(o, o->threads.a[i], until);
+        wake_delay_read(o, o->threads.a[i]);
+    }
+}
 
 /* Threads that have been off the CPU for a turn: where are they? */
 static void look_at_waiting(struct rings *r, uint64_t now)
@@ -405,6 +433,7 @@ int rings_poll(struct rings *r, struct err *e)
     }
     gather(r);
     apply_all(r, now - SETTLE_NS);
+    split_waits(r, now - SETTLE_NS);
     if (expirations) {
         follow_more(r);
         look_at_waiting(r, now);
@@ -528,14 +557,46 @@ void rings_put(struct rings *r)
     rings_free(r);
 }
 
+/* Our own child, which waits for the recording to begin: it is still of our program. */
+static int is_gated(const struct outside *o, const struct outside_thread *t)
+{
+    struct stat own, its;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%u/exe", t->task.tgid);
+    return o->ctx->launched && !stat("/proc/self/exe", &own) && !stat(path, &its) &&
+           own.st_dev == its.st_dev && own.st_ino == its.st_ino;
+}
+
+/* Waits that are under way. */
+static void begin_waits(struct rings *r)
+{
+    struct outside *o = &r->outside;
+
+    for (size_t i = 0; i < o->threads.n; i++) {
+        struct outside_thread *t = o->threads.a[i];
+        struct proctask st;
+        uint64_t now = clock_monotonic();
+
+        if (proctask_stat((pid_t)t->task.tgid, (pid_t)t->task.tid, &st) || !strchr("SDT", st.state))
+            continue;
+        t->state = OUTSIDE_BLOCKED;
+        t->off_since = now;
+        t->delay.gated = (uint8_t)is_gated(o, t);
+    }
+}
+
 int rings_begin(struct rings *r, struct err *e)
 {
     if (r->own->begun)
         return 0;
     r->own->begun = 1;
     outside_scan(&r->outside); /* disabled events don't tell of births and images: --delay */
+    for (size_t i = 0; i < r->outside.threads.n; i++)
+        wake_delay_begin(r->outside.threads.a[i]);
     sum_times(r, &r->own->user, &r->own->sys);
     perf_task_enable(&r->events, 1);
+    begin_waits(r);
     return 0;
 }
 
@@ -561,7 +622,8 @@ static void end_spans(struct rings *r, uint64_t now)
         if (t->state == OUTSIDE_ON)
             left_cpu(r, t, now, OUTSIDE_UNKNOWN);
         sample_rest(r, t, now);
-        if (t->state == OUTSIDE_BLOCKED)
+        wake_delay_end(o, t);
+        if (t->state == OUTSIDE_BLOCKED && !t->delay.gated)
             outside_span(o, t, EVENT_OFFCPU, t->off_since, now - t->off_since,
                          looked(t, now) ? &t->spot : NULL, EVENT_OPEN);
         outside_spans_end(o, t, now);

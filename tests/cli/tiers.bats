@@ -15,7 +15,7 @@ setup() {
     chmod 755 "$D"
     mkdir -m 777 "$D/out"
     cp "$WPROF" "$BUILD/tests/refuse" "$D/"
-    cp "$WORKLOADS/split" "$WORKLOADS/wait_one" "$WORKLOADS/wait_one-fp" "$WORKLOADS/big_frame" "$WORKLOADS/threads" "$ROOT/tests/workloads/split.py" "$D/"
+    cp "$WORKLOADS/split" "$WORKLOADS/wait_one" "$WORKLOADS/wait_one-fp" "$WORKLOADS/big_frame" "$WORKLOADS/threads" "$ROOT/tests/workloads/split.py" "$ROOT/tests/workloads/naps.py" "$D/"
     find "$D" -maxdepth 1 -type f -exec chmod 755 {} +
     WPROF=$D/wprof
     cd "$D/out" || return
@@ -143,6 +143,53 @@ known_wait() {
         done
         user "$WPROF" record -q --tier "$tier" -o "child$tier" -- "$D/wait_one" child 60 5 >took
         whats "child$tier" 'w["reason"] == "child"' | grep -Eq '^wait4 wait_one\[[0-9]+\] \| wait_one \(inferred\) '
+    done
+}
+
+@test "a wait that is under way all the time is there, in tiers B and C" {
+    local tier pid
+
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    for tier in B C; do
+        "$WORKLOADS/wait_one" sleep 60000 1 &
+        pid=$!
+        for _ in $(seq 200); do
+            ! grep -q "State:.S" "/proc/$pid/status" || break
+            sleep 0.05
+        done
+        sleep 0.2 # it may have been between two others
+        "$WPROF" record -q --tier $tier -o "s$tier" --duration 1s -p $pid
+        kill $pid
+        holds "$(waits "s$tier" 'main;g;f') > 0.9 && $(waits "s$tier" .) < 2"
+    done
+}
+
+# What naps.py waits for while two others want its CPU, too: no time in the run queue counts, each place has its own.
+busy_naps() {
+    local off queue cpu hogs=()
+    cpu=$(taskset -pc $$ | sed 's/.*[^0-9]//')
+    for _ in 1 2; do
+        timeout 30 taskset -c "$cpu" sh -c 'while :; do :; done' &
+        hogs+=($!)
+    done
+    rm -rf s
+    user "$WPROF" record -q --tier "$1" -o s -- taskset -c "$cpu" "$PYTHON" "$D/naps.py" >took
+    kill "${hogs[@]}"
+    wait "${hogs[@]}" || true
+    read -r off queue <took
+    echo "off the CPU for $off ns, queued for $queue ns; all $(waits s .), nap $(waits s ";nap( |;)"), long_nap $(waits s long_nap)"
+    holds "$queue > 50e6" && holds "$(waits s .) > 0.98 * $off / 1e9 && $(waits s .) < $off / 1e9 + 0.05" && # it waits a little before and after, too
+        holds "$(waits s ';nap( |;)') > 0.8 * 0.48 && $(waits s ';nap( |;)') < 1.05 * 0.48" &&
+        holds "$(waits s 'long_nap') > 0.8 * 0.6 && $(waits s 'long_nap') < 1.05 * 0.6"
+}
+
+@test "waits are no longer than they were where CPUs are short, in tiers B and C" {
+    local tier
+    need_python
+    need_command taskset
+    for tier in B C; do
+        works "$tier"
+        in_three busy_naps "$tier"
     done
 }
 
