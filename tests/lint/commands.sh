@@ -47,6 +47,9 @@ for c in $commands; do
     grep -qE "^\|.*\`$c\`" README.md || echo "README.md does not list $c"
 done | check "wprof(1) and README.md name every command"
 
+# A line of an example that begins with a dot would be a macro, and lost.
+grep -nE '^\.[^A-Za-z\"]' "$BUILD"/man/* 2>/dev/null | check "the pages lose no line"
+
 # Each library that is linked is in the README's table, with why.
 for lib in $(sed -n 's/^LDLIBS *:= *//p' Makefile | grep -o -- '-l[a-z0-9]*'); do
     case $lib in
