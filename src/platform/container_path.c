@@ -184,3 +184,73 @@ int container_path_find(const char *text, const char **path, struct container_pa
     }
     return 0;
 }
+
+/* ---- mounts ---- */
+
+/* ".../DIR/<64 hex>/" in path[0..n). */
+static int mounted_id(const char *path, size_t n, const char *dir, const char *engine,
+                      struct container_path *out)
+{
+    const char *at = memmem(path, n, dir, strlen(dir));
+
+    if (!at || *out->id)
+        return 0;
+    at += strlen(dir);
+    if ((size_t)(path + n - at) <= CONTAINER_ID || !is_hex(at, CONTAINER_ID) || at[CONTAINER_ID] != '/')
+        return 0;
+    memcpy(out->id, at, CONTAINER_ID);
+    out->id[CONTAINER_ID] = '\0';
+    out->engine = engine;
+    return 1;
+}
+
+/* "/var/lib/kubelet/pods/<uid>/etc-hosts", ".../pods/<uid>/containers/NAME/..." */
+static int mounted_pod(const char *path, size_t n, struct container_path *out, char name[64])
+{
+    static const char pods[] = "/pods/", containers[] = "/containers/";
+    const char *at = memmem(path, n, pods, sizeof(pods) - 1), *end = path + n;
+    size_t uid, len;
+
+    if (!at)
+        return 0;
+    at += sizeof(pods) - 1;
+    uid = strspn(at, "0123456789abcdef-");
+    if (uid < POD_UID || uid >= sizeof(out->pod) || at + uid >= end || at[uid] != '/')
+        return 0;
+    memcpy(out->pod, at, uid);
+    out->pod[uid] = '\0';
+    at += uid;
+    if (strncmp(at, containers, sizeof(containers) - 1) != 0)
+        return 1;
+    at += sizeof(containers) - 1;
+    len = strcspn(at, "/ \n");
+    if (len && len < 64) {
+        memcpy(name, at, len);
+        name[len] = '\0';
+    }
+    return 1;
+}
+
+int container_path_mounts(const char *mountinfo, struct container_path *out, char name[64])
+{
+    int got = 0;
+
+    *out = (struct container_path){.engine = "", .qos = "", .user = -1};
+    *name = '\0';
+    for (const char *line = mountinfo; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *root = line;
+        size_t n;
+
+        for (int field = 1; root && field < 4; field++) {
+            root += strcspn(root, " \n");
+            root = *root == ' ' ? root + 1 : NULL;
+        }
+        if (!root)
+            continue;
+        n = strcspn(root, " \n");
+        got |= mounted_id(root, n, "/docker/containers/", "docker", out);
+        got |= mounted_id(root, n, "/overlay-containers/", "", out);
+        got |= mounted_pod(root, n, out, name);
+    }
+    return got;
+}

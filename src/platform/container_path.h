@@ -28,4 +28,11 @@ int container_path_parse(const char *path, size_t n, struct container_path *out)
 /* The same of the lines of a /proc/PID/cgroup: the first that tells. *path is it, in `text`. */
 int container_path_find(const char *text, const char **path, struct container_path *out);
 
+/*
+ * Inside of a container a control group may be "/" and say nothing; its mounts do, by where engines and the
+ * kubelet keep a container's hostname, hosts and resolv.conf: proc(5), mountinfo, the fourth field. id or
+ * pod, or both; `name` is the container's in its pod, "" where that is not told. 0: nothing.
+ */
+int container_path_mounts(const char *mountinfo, struct container_path *out, char name[64]);
+
 #endif

@@ -25,6 +25,7 @@ struct job {
     struct topo_names logs; /* /var/log/pods: NAMESPACE_POD_UID */
     struct map homes;       /* users whose names were read */
     int root;               /* for cgroup_open() */
+    int inside;             /* we are in a container: ask mounts, too */
     uint64_t nameless;
 };
 
@@ -181,18 +182,70 @@ static struct graph_node *add_container(struct job *j, const struct container_pa
     return n;
 }
 
+static void host_process(struct job *j, struct graph_node *place, const struct scan_process *p)
+{
+    graph_edge(j->g, GRAPH_EDGE_HOST, place, topo_process(j->ctx, j->g, p->pid));
+    graph_set_int(j->g, &place->attrs, "processes", graph_attr_int(&place->attrs, "processes", 0) + 1);
+}
+
+static int read_mounts(struct job *j, const char *path, struct container_path *c, char name[64])
+{
+    uint64_t denied = j->ctx->denied, vanished = j->ctx->vanished;
+    struct buf text = {0};
+    int got = !topo_read(j->ctx, path, &text) && container_path_mounts(buf_str(&text), c, name);
+
+    j->ctx->denied = denied; /* its control group was read */
+    j->ctx->vanished = vanished;
+    buf_release(&text);
+    return got;
+}
+
+/* Where the control group says nothing: from the inside. */
+static void add_by_mounts(struct job *j, const struct scan_process *p)
+{
+    struct graph_node *container = NULL, *pod;
+    struct container_path c;
+    char path[64], name[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/mountinfo", p->pid);
+    if (!read_mounts(j, path, &c, name))
+        return;
+    pod = add_pod(j, &c, NULL);
+    if (*c.id) {
+        container = add_container(j, &c, "/", p);
+        if (*name)
+            graph_set_str(j->g, &container->attrs, "name", name);
+    }
+    host_process(j, container ? container : pod, p);
+    if (!container && *name)
+        graph_set_str(j->g,
+                      &graph_edge(j->g, GRAPH_EDGE_HOST, pod, topo_process(j->ctx, j->g, p->pid))->attrs,
+                      "container", name);
+}
+
 static void add_process(struct job *j, const struct scan_process *p)
 {
     struct container_path c;
-    struct graph_node *container;
     const char *path;
 
-    if (!container_path_find(scan_text(j->ctx->scan, p->cgroup), &path, &c))
-        return;
-    container = add_container(j, &c, path, p);
-    graph_edge(j->g, GRAPH_EDGE_HOST, container, topo_process(j->ctx, j->g, p->pid));
-    graph_set_int(j->g, &container->attrs, "processes",
-                  graph_attr_int(&container->attrs, "processes", 0) + 1);
+    if (container_path_find(scan_text(j->ctx->scan, p->cgroup), &path, &c))
+        host_process(j, add_container(j, &c, path, p), p);
+    else if (j->inside)
+        add_by_mounts(j, p);
+}
+
+/* Whether the first process that is seen here is in a container by its mounts. */
+static int are_inside(struct job *j)
+{
+    const struct scan *s = j->ctx->scan;
+    struct container_path c;
+    char path[64], name[64];
+
+    if (!s->processes.n || s->processes.a[0].kernel)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/%d/mountinfo", s->processes.a[0].pid);
+    return read_mounts(j, path, &c, name) ||
+           (j->ctx->live && read_mounts(j, "/proc/self/mountinfo", &c, name));
 }
 
 /* ---- */
@@ -205,6 +258,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
     container_names_read(&j.names, ctx->root);
     topo_list(ctx, "/var/log/pods", &j.logs);
     ctx->denied = denied; /* names are nice to have; how many are missing is told */
+    j.inside = are_inside(&j);
     j.root = sysfile_root(*ctx->root ? ctx->root : "/");
     for (size_t i = 0; i < ctx->scan->processes.n; i++)
         if (!ctx->scan->processes.a[i].kernel)

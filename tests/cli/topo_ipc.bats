@@ -148,6 +148,12 @@ in_tree() {
     ! grep -q "Container(e5" "$BATS_TEST_TMPDIR/near"
 }
 
+@test "inside of a pod, where control groups say nothing: by mounts" {
+    tree kubernetes-inside
+    in_tree 'hosted("Pod(0d5a4e6c-1f2b-4c3d-8e9f-001122334455)") == [1, 7, 9]'
+    in_graph 'sorted(e["attrs"]["container"] for e in g["edges"] if e["kind"] == "host" and "attrs" in e) == ["debugger", "trainer"]'
+}
+
 @test "Kubernetes with CRI-O" {
     tree kubernetes-crio
     in_tree 'hosted("Container(a1a1a1a1a1a1)") == [200]' # conmon is none of it
