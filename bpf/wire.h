@@ -297,10 +297,11 @@ struct wire_used {
 /* Counts of what could not be sent or kept, one set per CPU; and what we cost, where the kernel doesn't count
  * that. */
 struct wire_lost {
-    __u64 samples;            /* no room in `samples` */
-    __u64 control;            /* no room in `control` */
-    __u64 procs;              /* `procs` full: a process not followed */
-    __u64 used;               /* threads whose use isn't told: no memory, no room in `samples` */
+    __u64 samples;                   /* no room in `samples` */
+    __u64 control;                   /* no room in `control` */
+    __u64 procs;                     /* `procs` full: a process not followed */
+    __u64 used;                      /* threads whose use isn't told: no memory, no room in `samples` */
+    __u64 flow_messages, flow_bytes; /* what went over sockets and pipes that `flows` had no room for */
     __u64 cost_ns, cost_runs; /* time in our programs by the clock, and runs of them; 0: not measured */
 };
 

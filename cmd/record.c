@@ -21,6 +21,8 @@ enum { MAX_FREQUENCY = 100000 };
 struct record_opts {
     const char *output, *event, *collect, *without, *cgroup, *container, *tier, *start_on, *stop_on, *capture;
     uint64_t frequency, duration, delay, max_size, min_block, ring;
+    uint64_t interval, min_bytes, min_messages, hops;
+    int pipe_bytes;
     int jit_names, jvm;
     int kill, force, keep_going, inlines, whole_machine, quiet, verbose, sudo;
     const char *front; /* the collecting half's: elevate.h */
@@ -52,6 +54,16 @@ static const struct opt options[] = {
              "end the recording when events.wlog has this size"),
     OPT_DURATION(0, "min-block", struct record_opts, min_block, "TIME", "100us", "record.min-block",
                  "list waits off the CPU from TIME on, sum shorter ones"),
+    OPT_DURATION(0, "interval", struct record_opts, interval, "TIME", "0", NULL,
+                 "keep the topology of every TIME too: a line each in topology.ndjson"),
+    OPT_UINT(0, "hops", struct record_opts, hops, "N", "3", NULL,
+             "the topology reaches so far from what is recorded, in edges; 0: no limit"),
+    OPT_SIZE(0, "min-bytes", struct record_opts, min_bytes, "SIZE", "0", NULL,
+             "leave connections that carried less out of the topology (witty-profiler: 240)"),
+    OPT_UINT(0, "min-messages", struct record_opts, min_messages, "N", "0", NULL,
+             "the same by messages (witty-profiler: 5)"),
+    OPT_FLAG(0, "pipe-bytes", struct record_opts, pipe_bytes,
+             "count what goes through pipes; makes every system call of the machine slower"),
     {0, "collect", OPT_TYPE_STRING, offsetof(struct record_opts, collect), "LIST", NULL, "record.collect",
      NULL, "only these collectors, separated by commas"},
     OPT_STRING(0, "without", struct record_opts, without, "LIST", "not these collectors"),
@@ -166,6 +178,11 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
 static int run(const void *values, const struct config *cfg, int argc, char **argv)
 {
     const struct record_opts *o = values;
+    const struct topology_opts topology = {.interval = o->interval,
+                                           .min_bytes = o->min_bytes,
+                                           .min_messages = o->min_messages,
+                                           .hops = (unsigned)o->hops,
+                                           .pipe_bytes = o->pipe_bytes};
     struct record_seal seal = {
         .inlines = o->inlines,
         .done = (o->jvm ? JIT_ADVICE_JVM : 0) | (o->jit_names ? JIT_ADVICE_NAMES : 0),
@@ -195,7 +212,8 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .cgroup = o->cgroup,
         .container = o->container,
         .whole_machine = o->whole_machine,
-        .hooks = {&seal, record_seal_derive, record_seal_say},
+        .topology = &topology,
+        .hooks = {&seal, record_seal_graph, record_seal_derive, record_seal_say},
     };
     struct err e = {0};
     int code;

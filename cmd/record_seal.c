@@ -7,9 +7,12 @@
 #include "analyze/symbolize.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "model/graph_json.h"
 #include "record/summary.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A metric's folded text; nothing where the session has none of it. */
 static int derive_folded(const struct record_seal *p, struct session_writer *w, struct meta *m,
@@ -27,6 +30,30 @@ static int derive_folded(const struct record_seal *p, struct session_writer *w, 
     }
     profile_release(&profile);
     buf_release(&text);
+    return rc;
+}
+
+void record_seal_graph(void *arg, struct graph *g)
+{
+    struct record_seal *p = arg;
+
+    p->graph = g;
+}
+
+static int derive_topology(const struct record_seal *p, struct session_writer *w, struct meta *m,
+                           struct err *e)
+{
+    struct buf text = {0};
+    int rc;
+
+    if (!p->graph)
+        return 0;
+    graph_json_write(p->graph, 2, &text);
+    buf_addch(&text, '\n');
+    rc = session_add_artifact(w, m, "topology", "topology.json", buf_str(&text), text.len, e);
+    buf_release(&text);
+    if (!rc && !faccessat(session_dirfd(w), TOPOLOGY_LINES, F_OK, 0))
+        rc = session_note_artifact(w, m, "topology-lines", TOPOLOGY_LINES, e);
     return rc;
 }
 
@@ -70,6 +97,8 @@ int record_seal_derive(void *arg, struct session_writer *w, struct meta *m, stru
     }
     if (!rc)
         rc = derive_folded(p, w, m, s, "offcpu", "offcpu-folded", "offcpu.folded.txt", e);
+    if (!rc)
+        rc = derive_topology(p, w, m, e);
     buf_release(&text);
     return rc;
 }

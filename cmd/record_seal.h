@@ -9,13 +9,15 @@
 #include "record/recorder.h"
 
 struct record_seal {
-    int inlines;   /* also inlined functions and lines */
-    unsigned done; /* JIT_ADVICE_*: what needs no advice, since it was asked for */
+    int inlines;         /* also inlined functions and lines */
+    unsigned done;       /* JIT_ADVICE_*: what needs no advice, since it was asked for */
+    struct graph *graph; /* the recorder's; NULL: there is no topology */
     struct profile profile;
     struct quality quality;
 };
 
 /* The recorder's hooks; arg: a struct record_seal. */
+void record_seal_graph(void *arg, struct graph *g);
 int record_seal_derive(void *arg, struct session_writer *w, struct meta *m, struct store *s, struct err *e);
 void record_seal_say(void *arg, const struct recorder_report *r);
 void record_seal_release(struct record_seal *p);

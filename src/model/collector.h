@@ -19,6 +19,8 @@ struct trace;
 struct store_visit;
 struct rings;
 struct looks;
+struct graph;
+struct topology_opts;
 
 /* The ways to record: A with BPF, B with perf events of own processes, C from outside. */
 enum { TIER_A = 1, TIER_B = 2, TIER_C = 4 };
@@ -41,9 +43,12 @@ struct record_ctx {
     uint64_t (*now)(void); /* CLOCK_MONOTONIC ns */
     uint64_t ring; /* ns: only the end is kept, of that length; figures and sums are wanted each turn. 0: all
                       is kept */
-    uint64_t min_block;  /* ns: shorter waits are summed, not listed */
-    struct rings *rings; /* the same of tier B (collect/rings.h), */
-    struct looks *looks; /* and of tier C (collect/looks.h) */
+    uint64_t min_block;                   /* ns: shorter waits are summed, not listed */
+    struct rings *rings;                  /* the same of tier B (collect/rings.h), */
+    struct looks *looks;                  /* and of tier C (collect/looks.h) */
+    const struct topology_opts *topology; /* record/topology.h; NULL: the defaults */
+    struct graph *graph; /* of the collector topology, which owns it, from its stop() on; else NULL */
+    int session_dir;     /* descriptor of the session's directory; 0: not made yet */
     struct trace
         *trace; /* what tier A's collectors share (collect/trace.h); NULL as long as none has asked */
 };

@@ -95,6 +95,10 @@ int session_write_meta(struct session_writer *w, const struct meta *m, struct er
 int session_add_artifact(struct session_writer *w, struct meta *m, const char *kind, const char *path,
                          const void *p, size_t n, struct err *e);
 
+/* The same of a file that is there already. */
+int session_note_artifact(struct session_writer *w, struct meta *m, const char *kind, const char *path,
+                          struct err *e);
+
 /*
  * Reads all events written so far back into the store, for what is derived at the end (fold_store). Flush
  * first. After it only session_add_artifact, session_write_meta and session_seal may follow. Returns 1 where

@@ -281,6 +281,13 @@ int session_add_artifact(struct session_writer *w, struct meta *m, const char *k
     return enter_artifact(w, m, kind, path, e);
 }
 
+int session_note_artifact(struct session_writer *w, struct meta *m, const char *kind, const char *path,
+                          struct err *e)
+{
+    made_file(w, path);
+    return enter_artifact(w, m, kind, path, e);
+}
+
 /* ---- the log ---- */
 
 int session_flush(struct session_writer *w, struct err *e)

@@ -28,9 +28,10 @@ struct bpfside {
     struct ring_buffer *control, *samples;
     struct sink control_to, samples_to;
     struct bpf_link *links[4];
-    VEC(struct bpf_link *) samplers, off, used;
-    struct err used_refused; /* the same of those for what threads use */
-    struct err off_refused;  /* why the kernel would not load the programs for off-CPU time; "" */
+    VEC(struct bpf_link *) samplers, off, used, flows;
+    struct err flows_refused; /* why the kernel would not load the programs for flows; "" */
+    struct err used_refused;  /* the same of those for what threads use */
+    struct err off_refused;   /* why the kernel would not load the programs for off-CPU time; "" */
     struct wire_mapping *mappings;
     struct wire_table *tables;
     size_t mappings_n, tables_n;
@@ -140,25 +141,41 @@ static void leave_out(struct bpf_program *const *progs, size_t n, struct bpf_map
     bpf_map__set_autocreate(tasks, false);
 }
 
-/* off, used: with the programs for off-CPU time, for what threads use. 0, or an error's number. */
-static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, int off, int used)
+/* The programs for what goes over sockets and pipes; the last is attached on demand. */
+enum { FLOW_PIPE = 2, FLOW_PROGRAMS };
+
+static void flow_programs(const struct bpfside *b, struct bpf_program *progs[FLOW_PROGRAMS])
 {
-    struct bpf_program *progs[OFF_PROGRAMS], *used_progs[USED_PROGRAMS];
+    progs[0] = b->skel->progs.flow_send;
+    progs[1] = b->skel->progs.flow_receive;
+    progs[FLOW_PIPE] = b->skel->progs.flow_pipe;
+}
+
+/* Groups of programs that a recording can do without. */
+enum { WITH_OFF = 1, WITH_USED = 2, WITH_FLOWS = 4 };
+
+/* 0, or an error's number. */
+static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, unsigned with)
+{
+    struct bpf_program *progs[OFF_PROGRAMS], *used_progs[USED_PROGRAMS], *flow_progs[FLOW_PROGRAMS];
 
     b->skel = wprof_bpf__open();
     if (!b->skel)
         return errno;
     off_programs(b, progs);
     used_programs(b, used_progs);
-    if (!off)
+    flow_programs(b, flow_progs);
+    if (!(with & WITH_OFF))
         leave_out(progs, OFF_PROGRAMS, b->skel->maps.off_tasks);
-    if (!used)
+    if (!(with & WITH_USED))
         leave_out(used_progs, USED_PROGRAMS, b->skel->maps.used_tasks);
+    if (!(with & WITH_FLOWS))
+        leave_out(flow_progs, FLOW_PROGRAMS, b->skel->maps.flows);
     bpf_program__set_autoload(b->skel->progs.dump_regs, false);
     b->skel->rodata->config_whole_machine = how->whole_machine;
     b->skel->rodata->config_clock = b->stats_fd < 0;
     bpf_map__set_max_entries(b->skel->maps.cpu_scratch, how->cpus);
-    bpf_map__set_max_entries(b->skel->maps.off_scratch, off ? how->cpus : 1);
+    bpf_map__set_max_entries(b->skel->maps.off_scratch, with & WITH_OFF ? how->cpus : 1);
     bpf_map__set_max_entries(b->skel->maps.rows, how->rows);
     bpf_map__set_max_entries(b->skel->maps.samples, how->ring_bytes);
     b->rows = how->rows;
@@ -167,17 +184,22 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
 
 static int load(struct bpfside *b, const struct bpfside_settings *how, struct err *e)
 {
-    int rc = open_and_load(b, how, 1, 1), without;
+    int rc = open_and_load(b, how, WITH_OFF | WITH_USED | WITH_FLOWS), without;
 
-    if (rc) { /* a kernel may take the others */
+    if (rc) { /* a kernel may take the others: before 6.3 it has no such tracepoints */
         wprof_bpf__destroy(b->skel);
-        err_sys(&b->used_refused, rc,
-                "the kernel refuses the BPF programs for what threads use (-v shows why)");
-        rc = open_and_load(b, how, 1, 0);
+        err_sys(&b->flows_refused, rc, "the kernel refuses the BPF programs for flows (-v shows why)");
+        rc = open_and_load(b, how, WITH_OFF | WITH_USED);
     }
     if (rc) {
         wprof_bpf__destroy(b->skel);
-        without = open_and_load(b, how, 0, 0);
+        err_sys(&b->used_refused, rc,
+                "the kernel refuses the BPF programs for what threads use (-v shows why)");
+        rc = open_and_load(b, how, WITH_OFF);
+    }
+    if (rc) {
+        wprof_bpf__destroy(b->skel);
+        without = open_and_load(b, how, 0);
         if (without)
             return probe_explain(e, without, "load BPF");
         err_sys(&b->off_refused, rc, "the kernel refuses the BPF programs for off-CPU time (-v shows why)");
@@ -227,6 +249,7 @@ void bpfside_free(struct bpfside *b)
     bpfside_sample_stop(b);
     off_detach(b);
     bpfside_used_stop(b);
+    bpfside_flows_stop(b);
     for (size_t i = 0; i < ARRAY_SIZE(b->links); i++)
         bpf_link__destroy(b->links[i]);
     ring_buffer__free(b->samples);
@@ -460,6 +483,70 @@ void bpfside_used_stop(struct bpfside *b)
     vec_release(&b->used);
 }
 
+/* ---- what goes over sockets and pipes ---- */
+
+int bpfside_flows_start(struct bpfside *b, int pipes, struct err *e)
+{
+    struct bpf_program *progs[FLOW_PROGRAMS];
+
+    if (b->flows_refused.msg[0]) {
+        *e = b->flows_refused;
+        return -1;
+    }
+    flow_programs(b, progs);
+    for (size_t i = 0; i < FLOW_PROGRAMS; i++) {
+        struct bpf_link *l = i != FLOW_PIPE || pipes ? bpf_program__attach(progs[i]) : NULL;
+
+        if (l) {
+            *vec_push(&b->flows) = l;
+        } else if (i != FLOW_PIPE || pipes) {
+            err_sys(e, errno, "attach BPF to %s", bpf_program__section_name(progs[i]));
+            bpfside_flows_stop(b);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void bpfside_flows_stop(struct bpfside *b)
+{
+    for (size_t i = 0; i < b->flows.n; i++)
+        bpf_link__destroy(b->flows.a[i]);
+    vec_release(&b->flows);
+}
+
+size_t bpfside_flows_made(const struct bpfside *b)
+{
+    return b->flows_refused.msg[0] ? 0 : b->skel->bss->flow_entries;
+}
+
+/* A flow that is added meanwhile is met now or the next time. */
+int bpfside_flows_take(struct bpfside *b, int empty, struct bpfside_flows *out, struct err *e)
+{
+    int fd = bpf_map__fd(b->skel->maps.flows), rc = 0;
+    struct wire_flow_key key, next, *at = NULL;
+
+    if (b->flows_refused.msg[0])
+        return 0;
+    if (empty)
+        b->skel->bss->flow_entries = 0;
+    rc = bpf_map_get_next_key(fd, at, &next);
+    while (!rc) {
+        struct bpfside_flow *f;
+
+        key = next;
+        at = &key;
+        rc = bpf_map_get_next_key(fd, at, &next); /* before it is deleted: else it begins again */
+        vec_reserve(&out->list, out->list.n + 1);
+        f = &out->list.a[out->list.n];
+        f->key = key;
+        if (empty ? !bpf_map_lookup_and_delete_elem(fd, &key, &f->flow)
+                  : !bpf_map_lookup_elem(fd, &key, &f->flow))
+            out->list.n++;
+    }
+    return rc == -ENOENT ? 0 : err_sys(e, -rc, "read flows from BPF");
+}
+
 void bpfside_off_stats(struct bpfside *b, struct wire_off_stats *sum)
 {
     enum { WORDS = sizeof(*sum) / sizeof(uint64_t) };
@@ -578,6 +665,8 @@ void bpfside_lost(struct bpfside *b, struct wire_lost *sum)
             sum->control += each[i].control;
             sum->procs += each[i].procs;
             sum->used += each[i].used;
+            sum->flow_messages += each[i].flow_messages;
+            sum->flow_bytes += each[i].flow_bytes;
             sum->cost_ns += each[i].cost_ns;
             sum->cost_runs += each[i].cost_runs;
         }
@@ -597,22 +686,37 @@ static int program_cost(const struct bpf_program *p, uint64_t *ns, uint64_t *run
     return 0;
 }
 
-int bpfside_off_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
+static int cost_of(const struct bpfside *b, struct bpf_program *const *progs, size_t count, uint64_t *ns,
+                   uint64_t *runs)
 {
-    struct bpf_program *progs[OFF_PROGRAMS];
     uint64_t t, n;
 
     *ns = *runs = 0;
     if (b->stats_fd < 0)
         return -1;
-    off_programs(b, progs);
-    for (size_t i = 0; i < OFF_PROGRAMS; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (program_cost(progs[i], &t, &n))
             continue;
         *ns += t;
         *runs += n;
     }
     return 0;
+}
+
+int bpfside_off_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
+{
+    struct bpf_program *progs[OFF_PROGRAMS];
+
+    off_programs(b, progs);
+    return cost_of(b, progs, OFF_PROGRAMS, ns, runs);
+}
+
+int bpfside_flows_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
+{
+    struct bpf_program *progs[FLOW_PROGRAMS];
+
+    flow_programs(b, progs);
+    return cost_of(b, progs, FLOW_PROGRAMS, ns, runs);
 }
 
 void bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)

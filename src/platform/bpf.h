@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "bpf/wire.h"
+#include "bpf/wire_flow.h"
 
 extern const int bpfside_present; /* 0: built without libbpf, nothing loads */
 
@@ -50,6 +51,24 @@ struct bpfside_used {
 int bpfside_used_start(struct bpfside *b, struct err *e);
 int bpfside_used_look(struct bpfside *b, struct bpfside_used *out, struct err *e);
 void bpfside_used_stop(struct bpfside *b); /* detaches; a look still works */
+
+/* Bytes and messages of followed threads by socket, and by pipe where these are wanted: every system call of
+ * the machine gets slower by it. Start attaches; it fails where the kernel has refused those programs. `take`
+ * appends all; empty: the sums begin again, at the cost of what is just being counted. `made`: how many there
+ * are since they were last emptied. */
+struct bpfside_flow {
+    struct wire_flow_key key;
+    struct wire_flow flow;
+};
+struct bpfside_flows {
+    VEC(struct bpfside_flow) list;
+};
+enum { BPFSIDE_FLOWS_MAX = 16384 }; /* what the map holds: bpf/flow.bpf.c */
+int bpfside_flows_start(struct bpfside *b, int pipes, struct err *e);
+int bpfside_flows_take(struct bpfside *b, int empty, struct bpfside_flows *out, struct err *e);
+size_t bpfside_flows_made(const struct bpfside *b);
+void bpfside_flows_stop(struct bpfside *b); /* detaches; what was counted can still be taken */
+int bpfside_flows_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs); /* -1: not known */
 
 /* All threads of the machine, now. The vector is appended to. */
 struct bpfside_threads {

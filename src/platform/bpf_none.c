@@ -56,6 +56,28 @@ int bpfside_off_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
     return -1;
 }
 
+int bpfside_flows_start(struct bpfside *b, int pipes, struct err *e)
+{
+    return absent(e);
+}
+
+int bpfside_flows_take(struct bpfside *b, int empty, struct bpfside_flows *out, struct err *e)
+{
+    return absent(e);
+}
+
+size_t bpfside_flows_made(const struct bpfside *b)
+{
+    return 0;
+}
+
+void bpfside_flows_stop(struct bpfside *b) {}
+
+int bpfside_flows_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs)
+{
+    return -1;
+}
+
 int bpfside_used_start(struct bpfside *b, struct err *e)
 {
     return absent(e);

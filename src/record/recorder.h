@@ -5,6 +5,7 @@
 
 #include "model/collector.h"
 #include "record/sink.h"
+#include "record/topology.h"
 #include "record/window.h"
 
 /* What is known of a sealed recording. Borrowed, valid during recorder_hooks.done. */
@@ -18,15 +19,17 @@ struct recorder_report {
 
 struct recorder_hooks {
     void *arg;
-    sink_derive derive; /* names frames, makes derived files; may be NULL */
+    void (*graph)(void *arg, struct graph *g); /* what there is of a topology, before `derive`; may be NULL */
+    sink_derive derive;                        /* names frames, makes derived files; may be NULL */
     void (*done)(void *arg, const struct recorder_report *r); /* sealed; the command may still be running */
 };
 
 struct recorder_opts {
     const char *dir; /* NULL: a new name under the current directory */
     int force, keep_going, quiet;
-    const char *event;             /* NULL: the collector's choice */
-    uint64_t frequency;            /* Hz */
+    const char *event;  /* NULL: the collector's choice */
+    uint64_t frequency; /* Hz */
+    const struct topology_opts *topology;
     uint64_t min_block;            /* ns: shorter waits are summed, not listed */
     struct window_opts window;     /* when to record */
     uint64_t ring;                 /* ns: only the last so much is kept; 0: everything */

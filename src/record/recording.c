@@ -26,6 +26,7 @@ int recording_init(struct recording *rec, const struct recorder_opts *o, const s
     rec->ctx.grows = o->cgroup || o->container;
     rec->ctx.launched = o->argv || o->front;
     rec->ctx.ring = o->ring;
+    rec->ctx.topology = o->topology;
     rec->ctx.now = clock_monotonic;
     rec->marks = marks_new(&rec->ctx);
     marks_on_mark(rec->marks, on_mark, arg);
@@ -92,6 +93,7 @@ int recording_open(struct recording *rec, struct err *e)
     describe(rec);
     if (!have || open_session(rec, e))
         return -1;
+    rec->ctx.session_dir = session_dirfd(rec->sink.w);
     if (collectors_can_move(&rec->collectors)) {
         rec->sink.each = visit_ids;
         rec->sink.each_arg = rec;
@@ -196,8 +198,11 @@ static int derive(void *arg, struct session_writer *w, struct meta *m, struct st
 {
     struct sealing *k = arg;
     const struct recorder_hooks *hooks = &k->rec->o->hooks;
-    int rc = hooks->derive ? hooks->derive(hooks->arg, w, m, s, e) : 0;
+    int rc;
 
+    if (hooks->graph && k->rec->ctx.graph)
+        hooks->graph(hooks->arg, k->rec->ctx.graph);
+    rc = hooks->derive ? hooks->derive(hooks->arg, w, m, s, e) : 0;
     store_set_counter(s, "own.seal_ns", clock_monotonic() - k->since);
     return rc;
 }

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Bytes and messages by socket, thread and direction: summed here, read by user space when it wants to know.
+ * Once a thread's flow is known a message costs two hash lookups and four additions. Pipes have no tracepoint
+ * of their own: they are counted where a system call returns, which costs every system call of the machine,
+ * so only on demand.
+ */
+#include "bpf/maps.h"
+#include "bpf/task.h"
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/wire_flow.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* include/linux/socket.h; include/uapi/linux/magic.h, stat.h; arch/x86/entry/syscalls/syscall_64.tbl */
+enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, MSG_PEEK = 2 };
+enum { PIPEFS_MAGIC = 0x50495045, S_IFMT = 0170000, S_IFIFO = 0010000, FMODE_WRITE = 2 };
+enum {
+    NR_READ = 0,
+    NR_WRITE = 1,
+    NR_READV = 19,
+    NR_WRITEV = 20,
+    NR_SENDFILE = 40,
+    NR_SPLICE = 275,
+    NR_TEE = 276,
+    NR_VMSPLICE = 278,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct ns_common {
+    unsigned int inum;
+};
+
+struct net {
+    struct ns_common ns;
+};
+
+typedef struct {
+    struct net *net;
+} possible_net_t;
+
+struct in6_addr {
+    __u8 bytes[16];
+};
+
+struct sock_common {
+    __u32 skc_daddr, skc_rcv_saddr;
+    __u16 skc_dport, skc_num, skc_family;
+    possible_net_t skc_net;
+    struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+};
+
+struct super_block {
+    __u32 s_dev;
+    unsigned long s_magic;
+};
+
+struct qstr {
+    const unsigned char *name;
+};
+
+struct dentry {
+    struct qstr d_name;
+};
+
+struct path {
+    struct dentry *dentry;
+};
+
+struct inode___flow {
+    unsigned short i_mode;
+    unsigned long i_ino;
+    struct super_block *i_sb;
+};
+
+struct file___flow {
+    unsigned int f_mode;
+    struct path f_path;
+    struct inode___flow *f_inode;
+};
+
+struct socket {
+    struct file *file;
+};
+
+struct sock {
+    struct sock_common __sk_common;
+    struct socket *sk_socket;
+    __u16 sk_protocol, sk_type;
+};
+
+struct unix_address {
+    int len;
+    struct {
+    } name[0];
+};
+
+struct unix_sock {
+    struct unix_address *addr;
+    struct sock *peer;
+};
+
+#pragma clang attribute pop
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 16384);
+    __type(key, struct wire_flow_key);
+    __type(value, struct wire_flow);
+} flows SEC(".maps");
+
+const struct wire_flow flow_empty = {};
+__u32 flow_entries = 0; /* made since user space last emptied the map */
+
+static __always_inline int is_followed(__u32 tgid)
+{
+    return config_whole_machine || bpf_map_lookup_elem(&procs, &tgid);
+}
+
+static __always_inline void flow_lost(__u64 bytes)
+{
+    struct wire_lost *l = lost_here();
+
+    if (l) {
+        l->flow_messages++;
+        l->flow_bytes += bytes;
+    }
+}
+
+static __always_inline struct wire_flow *flow_new(const struct wire_flow_key *k)
+{
+    struct wire_flow *f;
+
+    if (bpf_map_update_elem(&flows, k, &flow_empty, BPF_NOEXIST))
+        return 0;
+    f = bpf_map_lookup_elem(&flows, k);
+    if (!f)
+        return 0;
+    __sync_fetch_and_add(&flow_entries, 1);
+    task_describe(&f->task, bpf_get_current_task_btf());
+    f->first = bpf_ktime_get_ns();
+    return f;
+}
+
+static __always_inline void flow_count(struct wire_flow *f, int direction, __u64 bytes)
+{
+    f->bytes[direction] += bytes;
+    f->messages[direction]++;
+    f->last = bpf_ktime_get_ns();
+}
+
+/* ---- sockets ---- */
+
+static __always_inline void fill_inet(struct wire_flow *f, struct sock *sk)
+{
+    f->port = BPF_CORE_READ(sk, __sk_common.skc_num);
+    f->peer_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+    if (f->family == AF_INET) {
+        BPF_CORE_READ_INTO(&f->addr, sk, __sk_common.skc_rcv_saddr);
+        BPF_CORE_READ_INTO(&f->peer_addr, sk, __sk_common.skc_daddr);
+    } else {
+        bpf_probe_read_kernel(f->addr, 16, &sk->__sk_common.skc_v6_rcv_saddr);
+        bpf_probe_read_kernel(f->peer_addr, 16, &sk->__sk_common.skc_v6_daddr);
+    }
+}
+
+static __always_inline void fill_path(struct wire_flow *f, struct unix_sock *u)
+{
+    struct unix_address *a = BPF_CORE_READ(u, addr);
+    __u32 len = a ? BPF_CORE_READ(a, len) : 0;
+
+    if (len <= 2) /* sun_family alone */
+        return;
+    len -= 2;
+    if (len > WIRE_FLOW_PATH)
+        len = WIRE_FLOW_PATH;
+    if (!bpf_probe_read_kernel(f->path, len,
+                               (char *)a + bpf_core_field_offset(struct unix_address, name) + 2))
+        f->path_len = len;
+}
+
+/* The other end may not be accepted yet when the first message is sent. */
+static __always_inline void fill_unix(struct wire_flow *f, struct sock *sk)
+{
+    struct sock *peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
+
+    if (!f->path_len)
+        fill_path(f, (struct unix_sock *)sk);
+    if (!peer)
+        return;
+    f->peer_sk = (__u64)peer;
+    f->peer_ino = BPF_CORE_READ(peer, sk_socket, file, f_inode, i_ino);
+    if (!f->path_len)
+        fill_path(f, (struct unix_sock *)peer);
+}
+
+static __always_inline void fill_socket(struct wire_flow *f, struct sock *sk)
+{
+    f->kind = WIRE_FLOW_SOCKET;
+    f->sk = (__u64)sk;
+    f->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+    f->protocol = BPF_CORE_READ(sk, sk_protocol);
+    f->type = BPF_CORE_READ(sk, sk_type);
+    f->net = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+    if (f->family == AF_INET || f->family == AF_INET6)
+        fill_inet(f, sk);
+}
+
+static __always_inline void socket_moved(struct sock *sk, int ret, int direction)
+{
+    struct task_struct *t = bpf_get_current_task_btf();
+    struct wire_flow_key k = {};
+    struct wire_flow *f;
+
+    if (ret <= 0 || !is_followed(t->tgid))
+        return;
+    k.ino = BPF_CORE_READ(sk, sk_socket, file, f_inode, i_ino);
+    if (!k.ino) /* the kernel's own */
+        return;
+    k.tid = t->pid;
+    k.start = task_start(t);
+    f = bpf_map_lookup_elem(&flows, &k);
+    if (!f) {
+        f = flow_new(&k);
+        if (!f) {
+            flow_lost(ret);
+            return;
+        }
+        fill_socket(f, sk);
+    }
+    if (f->family == AF_UNIX && !f->peer_ino)
+        fill_unix(f, sk);
+    flow_count(f, direction, ret);
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(flow_send, struct sock *sk, int ret, int flags)
+{
+    __u64 t0 = cost_begin();
+
+    socket_moved(sk, ret, WIRE_FLOW_OUT);
+    return cost_end(t0);
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(flow_receive, struct sock *sk, int ret, int flags)
+{
+    __u64 t0 = cost_begin();
+
+    if (!(flags & MSG_PEEK))
+        socket_moved(sk, ret, WIRE_FLOW_IN);
+    return cost_end(t0);
+}
+
+/* ---- pipes ---- */
+
+static __always_inline struct file___flow *file_of(struct task_struct *t, __u32 fd)
+{
+    struct fdtable *table = BPF_CORE_READ(t, files, fdt);
+    struct file___flow *file = 0;
+
+    if (!table || fd >= BPF_CORE_READ(table, max_fds))
+        return 0;
+    bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
+    return file;
+}
+
+static __always_inline void pipe_moved(struct task_struct *t, __u32 fd, long ret, int direction)
+{
+    struct file___flow *file = file_of(t, fd);
+    struct inode___flow *inode = file ? BPF_CORE_READ(file, f_inode) : 0;
+    struct wire_flow_key k = {};
+    struct wire_flow *f;
+    int is_pipe;
+
+    if (!inode || (BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFIFO)
+        return;
+    is_pipe = BPF_CORE_READ(inode, i_sb, s_magic) == PIPEFS_MAGIC;
+    k.ino = BPF_CORE_READ(inode, i_ino);
+    k.dev = is_pipe ? 0 : BPF_CORE_READ(inode, i_sb, s_dev);
+    k.tid = t->pid;
+    k.start = task_start(t);
+    f = bpf_map_lookup_elem(&flows, &k);
+    if (!f) {
+        f = flow_new(&k);
+        if (!f) {
+            flow_lost(ret);
+            return;
+        }
+        f->kind = is_pipe ? WIRE_FLOW_PIPE : WIRE_FLOW_FIFO;
+        if (!is_pipe) {
+            long n = bpf_probe_read_kernel_str(f->path, sizeof(f->path),
+                                               BPF_CORE_READ(file, f_path.dentry, d_name.name));
+            f->path_len = n > 0 ? n - 1 : 0;
+        }
+    }
+    flow_count(f, direction, ret);
+}
+
+static __always_inline int is_write_end(struct task_struct *t, __u32 fd)
+{
+    struct file___flow *file = file_of(t, fd);
+
+    return file && BPF_CORE_READ(file, f_mode) & FMODE_WRITE;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(flow_pipe, struct pt_regs *regs, long ret)
+{
+    struct task_struct *t;
+    unsigned long nr, fd, to;
+    __u64 t0;
+
+    if (ret <= 0)
+        return 0;
+    nr = regs->orig_ax;
+    if (nr > NR_WRITE && nr != NR_READV && nr != NR_WRITEV && nr != NR_SENDFILE && nr != NR_SPLICE &&
+        nr != NR_TEE && nr != NR_VMSPLICE)
+        return 0;
+    t = bpf_get_current_task_btf();
+    if (!is_followed(t->tgid))
+        return 0;
+    t0 = cost_begin();
+    fd = regs->di;
+    to = nr == NR_SPLICE ? regs->dx : regs->si; /* of those that have two */
+    if (nr == NR_WRITE || nr == NR_WRITEV || nr == NR_SENDFILE)
+        pipe_moved(t, fd, ret, WIRE_FLOW_OUT);
+    else if (nr == NR_VMSPLICE)
+        pipe_moved(t, fd, ret, is_write_end(t, fd) ? WIRE_FLOW_OUT : WIRE_FLOW_IN);
+    else if (nr != NR_TEE) /* which takes nothing out */
+        pipe_moved(t, fd, ret, WIRE_FLOW_IN);
+    if (nr == NR_SPLICE || nr == NR_TEE)
+        pipe_moved(t, to, ret, WIRE_FLOW_OUT);
+    return cost_end(t0);
+}

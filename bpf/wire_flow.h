@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a thread moved over one socket or pipe: shared by flow.bpf.c and user space. */
+#ifndef WPROF_BPF_WIRE_FLOW_H
+#define WPROF_BPF_WIRE_FLOW_H
+
+#include "bpf/wire.h"
+
+enum { WIRE_FLOW_PATH = 108 }; /* sun_path of unix(7) */
+
+enum wire_flow_kind { WIRE_FLOW_SOCKET, WIRE_FLOW_PIPE, WIRE_FLOW_FIFO };
+
+enum { WIRE_FLOW_OUT, WIRE_FLOW_IN };
+
+/* ino: of the socket's, pipe's or FIFO's file. Sockets get numbers that are not used again soon, their
+ * addresses in memory and their ports are. */
+struct wire_flow_key {
+    __u64 ino;
+    __u32 dev;   /* of a FIFO's filesystem; else 0 */
+    __u32 tid;   /* in the initial pid namespace */
+    __u64 start; /* of the thread: tids are used again */
+};
+
+struct wire_flow {
+    struct wire_task task;
+    __u64 bytes[2], messages[2]; /* WIRE_FLOW_OUT, WIRE_FLOW_IN */
+    __u64 first, last;           /* CLOCK_MONOTONIC ns */
+    __u64 sk, peer_sk;           /* addresses: two unix sockets that are connected name each other */
+    __u64 peer_ino;              /* 0: not known */
+    __u32 net;                   /* the network namespace's inode */
+    __u16 family, protocol, type;
+    __u16 port, peer_port; /* host order */
+    __u8 kind, path_len;
+    __u8 addr[16], peer_addr[16];
+    char path[WIRE_FLOW_PATH]; /* unix sockets: what either end is bound to; FIFOs: the last part of the name
+                                */
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The topology of a recording: processes as they came and went, what went between them and when, and looks at
+ * the machine beside that. It needs what src/collect shares (tier A's programs in the kernel) and what
+ * src/topo finds, so its collector lies above both.
+ */
+#ifndef WPROF_RECORD_TOPOLOGY_H
+#define WPROF_RECORD_TOPOLOGY_H
+
+#include "model/graph.h"
+#include "model/store.h"
+#include "record/topology_flows.h"
+
+#include <stdint.h>
+
+struct topology_opts {
+    uint64_t interval;                /* ns between snapshots in topology.ndjson; 0: none is kept */
+    uint64_t min_bytes, min_messages; /* connections below one of them are left out and counted */
+    unsigned hops;                    /* from the targets outward; 0: no limit */
+    int pipe_bytes;                   /* also count pipes: every system call of the machine gets slower */
+};
+
+#define TOPOLOGY_LINES "topology.ndjson"
+
+/* All processes that the store's tasks tell of, into an initialised graph. offset: CLOCK_REALTIME less
+ * CLOCK_MONOTONIC, ns. only_since: older ones (CLOCK_BOOTTIME ns) only where the graph has them: of a whole
+ * machine threads of the kernel are among the tasks. Returns how many there are. */
+size_t topology_processes(struct graph *g, const struct store *s, uint64_t offset, uint64_t only_since);
+
+/* The process's node by what a task or record says: pid in our namespace, start since boot in ns. */
+struct graph_node *topology_process(struct graph *g, uint32_t ns_pid, int64_t ns_ppid, uint64_t start_ns);
+void topology_seen(uint64_t *first, uint64_t *last, uint64_t from, uint64_t to); /* widens */
+
+#endif

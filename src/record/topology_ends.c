@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/topology_ends.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_object(const void *a, const void *b)
+{
+    const struct bpfside_flow *x = a, *y = b;
+    int c = compare(x->flow.kind, y->flow.kind);
+
+    if (!c)
+        c = compare(x->key.dev, y->key.dev);
+    if (!c)
+        c = compare(x->key.ino, y->key.ino);
+    if (!c)
+        c = compare(x->flow.task.tgid, y->flow.task.tgid);
+    if (!c)
+        c = compare(x->flow.task.leader_start, y->flow.task.leader_start);
+    return c ? c : compare(x->key.tid, y->key.tid);
+}
+
+static int same_object(const struct bpfside_flow *x, const struct bpfside_flow *y)
+{
+    return x->flow.kind == y->flow.kind && x->key.dev == y->key.dev && x->key.ino == y->key.ino;
+}
+
+static int is_mapped(const struct wire_flow *f)
+{
+    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+    return f->family == AF_INET6 && !memcmp(f->peer_addr, prefix, sizeof(prefix));
+}
+
+static void make(struct end *e, const struct bpfside_flow *flows, size_t n)
+{
+    *e = (struct end){.flows = flows, .n = n, .f = &flows->flow, .first = flows->flow.first, .peer = -1};
+    for (size_t i = 0; i < n; i++) {
+        const struct wire_flow *f = &flows[i].flow;
+
+        for (int d = 0; d < 2; d++) {
+            e->bytes[d] += f->bytes[d];
+            e->messages[d] += f->messages[d];
+        }
+        if (f->first < e->first)
+            e->first = f->first;
+        if (f->last > e->last)
+            e->last = f->last;
+        if (f->peer_ino && !e->f->peer_ino)
+            e->f = f;
+    }
+    e->family = is_mapped(e->f) ? AF_INET : e->f->family;
+    e->addr = e->f->addr + (is_mapped(e->f) ? 12 : 0);
+    e->peer_addr = e->f->peer_addr + (is_mapped(e->f) ? 12 : 0);
+}
+
+/* ---- who is connected to whom ---- */
+
+static int is_inet(const struct end *e)
+{
+    return e->f->kind == WIRE_FLOW_SOCKET && (e->family == AF_INET || e->family == AF_INET6);
+}
+
+static int is_unix(const struct end *e)
+{
+    return e->f->kind == WIRE_FLOW_SOCKET && e->family == AF_UNIX;
+}
+
+static uint64_t ports_key(const struct wire_flow *f, uint16_t port, uint16_t peer_port)
+{
+    return 1ull << 63 | (uint64_t)f->protocol << 32 | (uint64_t)port << 16 | peer_port;
+}
+
+/* By what others find it. */
+static uint64_t key_of(const struct end *e)
+{
+    return is_unix(e) ? e->f->sk : ports_key(e->f, e->f->port, e->f->peer_port);
+}
+
+static size_t address_size(const struct end *e)
+{
+    return e->family == AF_INET ? 4 : 16;
+}
+
+static int is_any(const struct end *e)
+{
+    static const uint8_t zero[16];
+
+    return !memcmp(e->addr, zero, address_size(e));
+}
+
+/* Is `other` where e sends to? */
+static int fits(const struct end *e, const struct end *other)
+{
+    if (is_unix(e))
+        return is_unix(other) && e->f->peer_sk == other->f->sk &&
+               (!other->f->peer_sk || other->f->peer_sk == e->f->sk);
+    if (!is_inet(other) || other->f->protocol != e->f->protocol || e->f->net != other->f->net)
+        return 0;
+    if (!other->f->peer_port) /* a datagram socket that is not connected takes from everybody */
+        return is_any(other) ||
+               (e->family == other->family && !memcmp(e->peer_addr, other->addr, address_size(e)));
+    return e->family == other->family && !memcmp(e->peer_addr, other->addr, address_size(e)) &&
+           !memcmp(e->addr, other->peer_addr, address_size(e));
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Addresses and ports are used again: of several that fit it is the one that began at nearly the same time,
+ * and is nobody else's. */
+static void look_for(struct ends *x, size_t i, uint64_t key)
+{
+    struct end *e = &x->list.a[i];
+    const uint64_t *first = map_get(&x->by_key, key);
+    uint64_t best = UINT64_MAX;
+
+    for (size_t k = first ? *first : 0; k; k = x->next.a[k - 1]) {
+        const struct end *other = &x->list.a[k - 1];
+        uint64_t d = apart(e->first, other->first);
+
+        if (k - 1 == i || !fits(e, other) || (other->peer >= 0 && other->peer != (int64_t)i))
+            continue;
+        if (d < best) {
+            best = d;
+            e->peer = (int64_t)(k - 1);
+        }
+    }
+}
+
+static void join(struct ends *x)
+{
+    for (size_t i = 0; i < x->list.n; i++) {
+        uint64_t key = key_of(&x->list.a[i]), *slot;
+
+        *vec_push(&x->next) = 0;
+        if (x->list.a[i].f->kind != WIRE_FLOW_SOCKET)
+            continue;
+        slot = map_put(&x->by_key, key);
+        x->next.a[i] = (uint32_t)*slot;
+        *slot = i + 1;
+    }
+    for (size_t i = 0; i < x->list.n; i++) {
+        struct end *e = &x->list.a[i];
+
+        if (e->peer >= 0)
+            continue;
+        if (is_unix(e) && e->f->peer_sk)
+            look_for(x, i, e->f->peer_sk);
+        else if (is_inet(e) && e->f->peer_port) {
+            look_for(x, i, ports_key(e->f, e->f->peer_port, e->f->port));
+            if (e->peer < 0 && e->f->protocol == IPPROTO_UDP)
+                look_for(x, i, ports_key(e->f, e->f->peer_port, 0));
+        }
+        if (e->peer >= 0 && x->list.a[e->peer].peer < 0 &&
+            (is_unix(e) ? x->list.a[e->peer].f->type != SOCK_DGRAM : x->list.a[e->peer].f->peer_port != 0))
+            x->list.a[e->peer].peer = (int64_t)i;
+    }
+}
+
+void ends_find(struct ends *x, struct flows *f)
+{
+    struct bpfside_flow *a = f->all.list.a;
+    size_t n = f->all.list.n;
+
+    if (n)
+        qsort(a, n, sizeof(*a), by_object);
+    for (size_t i = 0, to; i < n; i = to) {
+        for (to = i + 1; to < n && same_object(&a[i], &a[to]);)
+            to++;
+        make(vec_push(&x->list), a + i, to - i);
+    }
+    index_release(&f->index); /* they have moved */
+    f->index = (struct index){0};
+    join(x);
+}
+
+void ends_release(struct ends *x)
+{
+    vec_release(&x->list);
+    vec_release(&x->next);
+    map_release(&x->by_key);
+}

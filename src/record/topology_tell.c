@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The edges that flows give: between processes, between sockets, from threads to what they send by. */
+#include "record/topology.h"
+#include "record/topology_ends.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A process at an end, and what it moved there. */
+struct party {
+    struct graph_node *node;
+    const struct bpfside_flow *flows; /* of its threads */
+    size_t n;
+    uint64_t bytes[2], messages[2];
+};
+
+struct parties {
+    VEC(struct party) list;
+    size_t main; /* who moves most: where several have one socket the other end's data are put down to it */
+};
+
+struct teller {
+    struct graph *g;
+    const struct flows_limits *limits;
+    struct flows_told *told;
+    struct ends ends;
+    struct map touched; /* edges that have been counted from 0, by address */
+};
+
+/* ---- helpers ---- */
+
+static void seen_edge(struct teller *t, struct graph_edge *e, size_t known, const struct end *of)
+{
+    if (t->g->edges.n > known)
+        e->first_ns = e->last_ns = 0;
+    topology_seen(&e->first_ns, &e->last_ns, of->first + t->limits->offset, of->last + t->limits->offset);
+}
+
+/* What a look told of it is of another time: from here on it is what was counted. */
+static struct graph_edge *edge(struct teller *t, enum graph_relation kind, struct graph_node *a,
+                               struct graph_node *b, const struct end *of)
+{
+    size_t known = t->g->edges.n;
+    struct graph_edge *e = graph_edge(t->g, kind, a, b);
+    uint64_t *touched = map_put(&t->touched, (uint64_t)(uintptr_t)e);
+
+    if (!*touched) {
+        *touched = 1;
+        e->bytes_ab = e->bytes_ba = e->messages_ab = e->messages_ba = 0;
+        e->weight = NAN;
+        e->confidence = 1;
+    }
+    seen_edge(t, e, known, of);
+    return e;
+}
+
+static void flow(struct graph_edge *e, const struct graph_node *from, const uint64_t bytes[2],
+                 const uint64_t messages[2], int direction)
+{
+    graph_edge_flow(e, from, bytes[direction], messages[direction]);
+}
+
+static void parties_of(struct teller *t, const struct end *e, struct parties *out)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < e->n; i++) {
+        const struct wire_task *who = &e->flows[i].flow.task;
+        struct party *p = out->list.n ? &out->list.a[out->list.n - 1] : NULL;
+
+        if (!p || p->flows->flow.task.tgid != who->tgid ||
+            p->flows->flow.task.leader_start != who->leader_start) {
+            p = vec_push(&out->list);
+            *p = (struct party){.flows = &e->flows[i]};
+            p->node = topology_process(t->g, who->ns_tgid ? who->ns_tgid : who->tgid, -1, who->leader_start);
+            if (who->tid == who->tgid || !graph_attr(&p->node->attrs, "name"))
+                graph_set_str(t->g, &p->node->attrs, "name", who->comm);
+        }
+        p->n++;
+        for (int d = 0; d < 2; d++) {
+            p->bytes[d] += e->flows[i].flow.bytes[d];
+            p->messages[d] += e->flows[i].flow.messages[d];
+        }
+        if (p->bytes[0] + p->bytes[1] > most) {
+            most = p->bytes[0] + p->bytes[1];
+            out->main = out->list.n - 1;
+        }
+    }
+}
+
+static const char *address_text(const struct end *e, int peer, char out[INET6_ADDRSTRLEN + 2])
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+
+    inet_ntop(e->family, peer ? e->peer_addr : e->addr, text, sizeof(text));
+    snprintf(out, INET6_ADDRSTRLEN + 2, e->family == AF_INET6 ? "[%s]" : "%s", text);
+    return out;
+}
+
+static struct graph_node *socket_node(struct teller *t, const struct end *e, int peer)
+{
+    char addr[INET6_ADDRSTRLEN + 2], port[8], net[16];
+
+    address_text(e, peer, addr);
+    snprintf(port, sizeof(port), "%u", peer ? e->f->peer_port : e->f->port);
+    snprintf(net, sizeof(net), "%u", e->f->net);
+    return graph_add(
+        t->g, &(struct graph_id){.kind = GRAPH_SOCKET,
+                                 .instance = peer || !e->f->net ? NULL : net,
+                                 .field = {addr, port, e->f->protocol == IPPROTO_UDP ? "UDP" : "TCP"}});
+}
+
+/* Which of a process's threads it was is told where there is a choice. */
+static void tell_threads(struct teller *t, const struct party *p, const struct end *e, struct graph_node *by)
+{
+    if (p->n == 1 && p->flows->flow.task.tid == p->flows->flow.task.tgid)
+        return;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct wire_flow *f = &p->flows[i].flow;
+        const struct wire_task *who = &f->task;
+        struct graph_node *n;
+        struct graph_edge *send;
+
+        n = graph_thread(t->g, who->ns_tid ? who->ns_tid : who->tid, who->start / 10000000u);
+        if (!graph_attr(&n->attrs, "name"))
+            graph_set_str(t->g, &n->attrs, "name", who->comm);
+        graph_set_int(t->g, &n->attrs, "pid", who->ns_tgid ? who->ns_tgid : who->tgid);
+        graph_edge(t->g, GRAPH_EDGE_OWN, p->node, n);
+        send = edge(t, GRAPH_EDGE_SEND, n, by, e);
+        graph_edge_flow(send, n, f->bytes[WIRE_FLOW_OUT], f->messages[WIRE_FLOW_OUT]);
+        graph_edge_flow(send, by, f->bytes[WIRE_FLOW_IN], f->messages[WIRE_FLOW_IN]);
+    }
+}
+
+/* ---- between processes ---- */
+
+static void set_path(struct teller *t, struct graph_edge *e, const struct end *a)
+{
+    char path[WIRE_FLOW_PATH + 2];
+    size_t n = a->f->path_len < WIRE_FLOW_PATH ? a->f->path_len : WIRE_FLOW_PATH;
+
+    if (!n)
+        return;
+    memcpy(path, a->f->path, n);
+    path[n] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if (!path[i] && (i == 0 || i + 1 < n)) /* abstract */
+            path[i] = '@';
+    graph_set_str(t->g, &e->attrs, "name", path);
+}
+
+/* What the parties of one end sent, to the other's main one. */
+static void send_all(struct teller *t, enum graph_relation kind, const struct end *from,
+                     const struct parties *a, const struct parties *b)
+{
+    struct graph_node *to = b->list.a[b->main].node;
+
+    for (size_t i = 0; i < a->list.n; i++) {
+        const struct party *p = &a->list.a[i];
+        struct graph_edge *e;
+
+        if (p->node == to || !p->bytes[WIRE_FLOW_OUT])
+            continue;
+        e = edge(t, kind, p->node, to, from);
+        set_path(t, e, from);
+        flow(e, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
+        if (a->list.n > 1 || b->list.n > 1)
+            e->confidence = 0.5; /* which of them it was for is not known */
+    }
+}
+
+static enum graph_relation relation_of(const struct end *e)
+{
+    return e->family == AF_UNIX            ? GRAPH_EDGE_UNIX
+           : e->f->protocol == IPPROTO_UDP ? GRAPH_EDGE_UDP
+                                           : GRAPH_EDGE_TCP;
+}
+
+static void count_connection(struct teller *t, enum graph_relation kind, const struct parties *a,
+                             const struct parties *b)
+{
+    struct graph_edge *e = graph_find_edge(t->g, kind, a->list.a[a->main].node, b->list.a[b->main].node);
+
+    if (e)
+        graph_edge_weight(e, 1);
+}
+
+static int is_small(struct teller *t, uint64_t bytes, uint64_t messages)
+{
+    if (bytes >= t->limits->min_bytes && messages >= t->limits->min_messages)
+        return 0;
+    t->told->small++;
+    return 1;
+}
+
+/* A socket's own node, where its threads and addresses are to be seen. */
+static struct graph_node *own_node(struct teller *t, const struct end *e, const struct parties *p)
+{
+    struct graph_node *n;
+    int threads = 0;
+
+    for (size_t i = 0; i < p->list.n; i++)
+        threads +=
+            p->list.a[i].n > 1 || p->list.a[i].flows->flow.task.tid != p->list.a[i].flows->flow.task.tgid;
+    if (e->family == AF_UNIX && !threads)
+        return NULL;
+    n = e->family == AF_UNIX ? graph_numbered(t->g, GRAPH_UNIX_SOCKET, (int64_t)e->flows->key.ino)
+                             : socket_node(t, e, 0);
+    for (size_t i = 0; i < p->list.n; i++) {
+        graph_edge(t->g, GRAPH_EDGE_OWN, p->list.a[i].node, n);
+        tell_threads(t, &p->list.a[i], e, n);
+    }
+    return n;
+}
+
+static void tell_connection(struct teller *t, const struct end *e, struct graph_node *a, struct graph_node *b,
+                            int mine_is_server)
+{
+    struct graph_edge *c;
+
+    if (graph_find_edge(t->g, GRAPH_EDGE_CONNECT, b, a))
+        mine_is_server = 1;
+    else if (graph_find_edge(t->g, GRAPH_EDGE_CONNECT, a, b))
+        mine_is_server = 0;
+    c = edge(t, GRAPH_EDGE_CONNECT, mine_is_server ? b : a, mine_is_server ? a : b, e);
+    flow(c, a, e->bytes, e->messages, WIRE_FLOW_OUT);
+    flow(c, b, e->bytes, e->messages, WIRE_FLOW_IN);
+    graph_edge_weight(c, 1);
+}
+
+static void tell_pair(struct teller *t, const struct end *e, const struct end *other)
+{
+    enum graph_relation kind = relation_of(e);
+    struct parties a = {0}, b = {0};
+    struct graph_node *x, *y;
+
+    parties_of(t, e, &a);
+    parties_of(t, other, &b);
+    send_all(t, kind, e, &a, &b);
+    if (other->peer >= 0) {
+        send_all(t, kind, other, &b, &a);
+    } else if (e->bytes[WIRE_FLOW_IN] && a.list.a[a.main].node != b.list.a[b.main].node) {
+        flow(edge(t, kind, a.list.a[a.main].node, b.list.a[b.main].node, e), b.list.a[b.main].node, e->bytes,
+             e->messages, WIRE_FLOW_IN); /* a socket for all: what it answered whom the client knows */
+    }
+    count_connection(t, kind, &a, &b);
+    x = own_node(t, e, &a);
+    y = own_node(t, other, &b);
+    if (x && y && e->family != AF_UNIX)
+        tell_connection(t, e, x, y, e->f->port < e->f->peer_port);
+    vec_release(&a.list);
+    vec_release(&b.list);
+}
+
+/* The processes that a look has found at the other end. */
+static int tell_known(struct teller *t, const struct end *e, const struct parties *a, struct graph_node *peer)
+{
+    struct graph_node *mine = a->list.a[a->main].node;
+    int found = 0;
+
+    for (size_t i = 0, n = t->g->edges.n; i < n && !found; i++) {
+        const struct graph_edge *own = t->g->edges.a[i];
+        struct graph_edge *to;
+
+        if (own->kind != GRAPH_EDGE_OWN || own->b != peer || own->a->kind != GRAPH_PROCESS || own->a == mine)
+            continue;
+        to = edge(t, relation_of(e), mine, own->a, e);
+        flow(to, mine, e->bytes, e->messages, WIRE_FLOW_OUT);
+        flow(to, own->a, e->bytes, e->messages, WIRE_FLOW_IN);
+        graph_edge_weight(to, 1);
+        found = 1;
+    }
+    return found;
+}
+
+static void tell_alone(struct teller *t, const struct end *e)
+{
+    struct parties a = {0};
+    struct graph_node *x, *y;
+
+    parties_of(t, e, &a);
+    x = own_node(t, e, &a);
+    if (e->family == AF_UNIX) {
+        if (!x)
+            x = graph_numbered(t->g, GRAPH_UNIX_SOCKET, (int64_t)e->flows->key.ino);
+        for (size_t i = 0; i < a.list.n; i++) {
+            const struct party *p = &a.list.a[i];
+            struct graph_edge *use = edge(t, GRAPH_EDGE_ACCESS, p->node, x, e);
+
+            set_path(t, use, e);
+            flow(use, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
+            flow(use, x, p->bytes, p->messages, WIRE_FLOW_IN);
+        }
+        t->told->alone++;
+    } else if (e->f->peer_port) {
+        y = socket_node(t, e, 1);
+        tell_connection(t, e, x, y, e->f->port < e->f->peer_port);
+        t->told->alone += !tell_known(t, e, &a, y);
+    } /* else it takes from everybody; what of it came from whom is told at the other ends that we know */
+    vec_release(&a.list);
+}
+
+static void tell_pipe(struct teller *t, const struct end *e)
+{
+    enum graph_relation kind = e->f->kind == WIRE_FLOW_FIFO ? GRAPH_EDGE_FIFO : GRAPH_EDGE_PIPE;
+    struct parties all = {0};
+    struct party *reader = NULL;
+
+    parties_of(t, e, &all);
+    for (size_t i = 0; i < all.list.n; i++)
+        if (all.list.a[i].bytes[WIRE_FLOW_IN] &&
+            (!reader || all.list.a[i].bytes[WIRE_FLOW_IN] > reader->bytes[WIRE_FLOW_IN]))
+            reader = &all.list.a[i];
+    for (size_t i = 0; i < all.list.n; i++) {
+        struct party *p = &all.list.a[i];
+        struct graph_node *object;
+        struct graph_edge *to;
+
+        if (reader && p != reader && p->bytes[WIRE_FLOW_OUT]) {
+            to = edge(t, kind, p->node, reader->node, e);
+            flow(to, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
+            set_path(t, to, e);
+            graph_edge_weight(to, 1);
+        } else if (!reader || (e->bytes[WIRE_FLOW_OUT] == 0)) {
+            object = graph_numbered(t->g, GRAPH_PIPE, (int64_t)e->flows->key.ino);
+            to = edge(t, GRAPH_EDGE_ACCESS, p->node, object, e);
+            flow(to, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
+            flow(to, object, p->bytes, p->messages, WIRE_FLOW_IN);
+            t->told->alone += p == &all.list.a[0];
+        }
+    }
+    vec_release(&all.list);
+}
+
+/* The command waited for us at a pipe, as a copy of us. */
+static int is_gate(const struct teller *t, const struct end *e)
+{
+    const struct wire_task *who = &e->f->task;
+
+    return t->limits->launched && e->f->kind == WIRE_FLOW_PIPE && e->n == 1 &&
+           who->ns_tgid == t->limits->launched && !memcmp(who->comm, "wprof", sizeof("wprof")) &&
+           e->bytes[WIRE_FLOW_IN] == 1;
+}
+
+static void tell(struct teller *t, size_t i)
+{
+    const struct end *e = &t->ends.list.a[i], *other;
+
+    if (e->f->kind == WIRE_FLOW_SOCKET && e->family != AF_UNIX && e->family != AF_INET &&
+        e->family != AF_INET6)
+        return; /* netlink, packet sockets: nobody at the other end */
+    if (e->peer >= 0 && t->ends.list.a[e->peer].peer == (int64_t)i && (size_t)e->peer < i)
+        return; /* told from the other end */
+    if (is_gate(t, e))
+        return;
+    t->told->connections++;
+    if (is_small(t, e->bytes[0] + e->bytes[1], e->messages[0] + e->messages[1]))
+        return;
+    other = e->peer >= 0 ? &t->ends.list.a[e->peer] : NULL;
+    if (e->f->kind != WIRE_FLOW_SOCKET)
+        tell_pipe(t, e);
+    else if (other)
+        tell_pair(t, e, other);
+    else
+        tell_alone(t, e);
+}
+
+/* Counts of a look are of a connection's whole life. */
+static void forget_counts(struct graph *g)
+{
+    for (size_t i = 0; i < g->edges.n; i++) {
+        struct graph_edge *e = g->edges.a[i];
+
+        if (graph_relation(e->kind)->class == GRAPH_CLASS_FLOW)
+            e->bytes_ab = e->bytes_ba = e->messages_ab = e->messages_ba = 0;
+    }
+}
+
+void flows_tell(struct graph *g, struct flows *f, const struct flows_limits *limits, struct flows_told *told)
+{
+    struct teller t = {.g = g, .limits = limits, .told = told};
+
+    forget_counts(g);
+    ends_find(&t.ends, f);
+    for (size_t i = 0; i < t.ends.list.n; i++)
+        tell(&t, i);
+    ends_release(&t.ends);
+    map_release(&t.touched);
+}
