@@ -19,12 +19,14 @@
 #define SCAN_NS 10000000ull
 /* How often a process's whole CPU time is read where threads of it end. */
 #define CHECK_NS 50000000ull
+/* Of start times in /proc: USER_HZ is 100. */
+#define TICK_NS 10000000ull
 
 struct looks_private {
     int timer_fd;
     int users, begun;
     VEC(int) fds; /* duplicates of timer_fd */
-    uint64_t scanned_ns;
+    uint64_t scanned_ns, begun_ns;
 };
 
 /* ---- figures of one thread ---- */
@@ -236,6 +238,22 @@ static int is_blocked(struct looks *l, struct outside_thread *t, uint64_t ts, st
     return !proctask_stat((pid_t)t->task.tgid, (pid_t)t->task.tid, &st) && st.state != 'R';
 }
 
+/*
+ * The first look at a thread that began meanwhile: its figures are of all its life, which began within a
+ * clock tick of what /proc says; the tick's middle is right on average. Who was there before the recording,
+ * and came under it now, begins here.
+ */
+static void meet(struct looks *l, struct outside_thread *t, uint64_t ts, const struct proctask_run *now)
+{
+    uint64_t birth = t->task.start - l->outside.boot_ns + TICK_NS / 2;
+
+    if (birth < l->own->begun_ns) {
+        t->last = *now;
+        birth = ts;
+    }
+    look_times_begin(&t->times, birth < ts ? birth : ts);
+}
+
 static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
 {
     struct outside_process *op = outside_find_process(&l->outside, t->task.tgid);
@@ -244,25 +262,22 @@ static void look_at(struct looks *l, struct outside_thread *t, uint64_t ts)
     struct look_spans spans;
     struct proctask_run now;
     uint64_t run, delay;
-    int met = t->last_ts != 0;
 
     if (read_figures(l, t, &now)) {
         ended(l, t, ts);
         return;
     }
+    if (!t->last_ts)
+        meet(l, t, ts, &now);
     run = now.run_ns - t->last.run_ns;
     delay = now.delay_ns - t->last.delay_ns;
-    if (met && !run && now.slices == t->last.slices && look_times_waits(&t->times)) {
+    if (!run && now.slices == t->last.slices && look_times_waits(&t->times)) {
         look_times_same(&t->times, ts); /* it waits on */
         return;
     }
     f.blocked = is_blocked(l, t, ts, &spot);
-    if (met) {
-        f.run_ns = run;
-        f.delay_ns = delay;
-    } else {
-        look_times_begin(&t->times, ts);
-    }
+    f.run_ns = run;
+    f.delay_ns = delay;
     look_times_add(&t->times, ts, &f, &spans);
     if (delay)
         outside_span(&l->outside, t, EVENT_RUNQ, ts - delay, delay, NULL, 0);
@@ -400,6 +415,7 @@ int looks_begin(struct looks *l, struct err *e)
     for (size_t i = 0; i < o->processes.n; i++)
         begin_process(o->processes.a[i]);
     l->own->begun = 1;
+    l->own->begun_ns = ts;
     return 0;
 }
 

@@ -384,7 +384,9 @@ static void scan_threads(struct outside *o, struct outside_process *p, uint64_t 
     struct pid_list ids = {0};
     struct stat st;
 
-    if (p->task_dir < 0 || fstat(p->task_dir, &st) || st.st_nlink == p->links)
+    if (p->task_dir < 0 || fstat(p->task_dir, &st))
+        return;
+    if (st.st_nlink == p->links && st.st_nlink == p->threads + 2) /* else one has taken another's place */
         return;
     p->links = st.st_nlink;
     proctask_threads((pid_t)p->pid, &ids);

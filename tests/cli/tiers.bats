@@ -164,6 +164,25 @@ known_wait() {
     done
 }
 
+# 60 threads that sleep for 50 ms, one after the other, so that there are as many at each look; of some much goes unseen on a busy machine.
+short_threads() {
+    rm -rf s
+    user "$WPROF" record -q --tier C -o s -- "$PYTHON" -c 'import threading, time
+def nap(): time.sleep(0.05)
+for _ in range(60):
+    t = threading.Thread(target=nap)
+    t.start()
+    t.join()'
+    echo "naps: $(waits s 'nap'), of 3 s"
+    holds "$(waits s 'nap') > 0.6 * 3 && $(waits s 'nap') < 1.1 * 3"
+}
+
+@test "tier C: threads that take each other's place are seen, and all that they waited" {
+    works C
+    need_python
+    in_three short_threads
+}
+
 # What naps.py waits for while two others want its CPU, too: no time in the run queue counts, each place has its own.
 busy_naps() {
     local off queue cpu hogs=()
