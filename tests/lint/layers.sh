@@ -58,7 +58,7 @@ library() {
     sqlite3.h) echo sqlite ;;
     cupti*.h | cuda*.h) echo cuda ;;
     # the C library and the kernel
-    sys/* | linux/* | asm/* | net/* | netinet/* | arpa/*) ;;
+    sys/* | linux/* | rdma/* | asm/* | net/* | netinet/* | arpa/*) ;;
     assert.h | ctype.h | dirent.h | dlfcn.h | elf.h | endian.h | err.h | errno.h | fcntl.h | float.h | fnmatch.h | glob.h | \
         grp.h | inttypes.h | libgen.h | limits.h | link.h | locale.h | math.h | netdb.h | paths.h | poll.h | pthread.h | pty.h | pwd.h | \
         sched.h | semaphore.h | setjmp.h | signal.h | spawn.h | stdalign.h | stdarg.h | stdatomic.h | stdbool.h | stddef.h | \
