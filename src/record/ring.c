@@ -146,6 +146,8 @@ uint64_t ring_cut(struct ring *r, struct store *s, uint64_t now)
 
     if (r->events.n >= RING_EVENTS_MAX)
         from = shorten(r, from);
+    from = from < r->cut ? r->cut : from; /* the end may have been before the last turn */
+    r->cut = from;
     for (size_t i = 0; i < r->events.n; i++) {
         struct event e = r->events.a[i];
 
@@ -239,10 +241,14 @@ static void say(const struct ring *r, struct meta *m, uint64_t from)
 
 void ring_settle(struct ring *r, struct store *s, struct meta *m, uint64_t from)
 {
-    const struct ring_note *n = r->notes.n ? &r->notes.a[base_at(r, m->end_mono)] : NULL;
+    size_t base = r->notes.n ? base_at(r, m->end_mono) : 0;
+    const struct ring_note *n;
 
-    if (!n) /* it never began */
+    if (!r->notes.n) /* it never began */
         return;
+    while (base + 1 < r->notes.n && r->notes.a[base].ts < from)
+        base++;
+    n = &r->notes.a[base];
     for (size_t i = 0; from && i < s->counters.n; i++)
         if (!is_state(strtab_get(&s->strings, s->counters.a[i].name)))
             s->counters.a[i].value = since(s->counters.a[i].value, n->counters, n->ncounters, i);

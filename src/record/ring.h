@@ -48,6 +48,7 @@ struct ring {
     uint64_t outside; /* events that fell out */
     uint64_t early;   /* those of them that fell out for want of room */
     uint64_t begin;   /* of the recording */
+    uint64_t cut;     /* where the last window began: what was before is gone; 0: there was none */
     int renewed;      /* the log is not the first one any more */
 };
 

@@ -80,6 +80,31 @@ static void test_window(void **state)
     meta_release(&m);
 }
 
+/* A signal ended it before the last turn, at which a new log was made. */
+static void test_end_before_the_last_turn(void **state)
+{
+    struct ring r = {.length = 3 * S};
+    struct store s = {0};
+    struct meta m = {.start_mono = 107 * S, .start_ts = 1007, .end_mono = 110 * S - S / 4};
+    uint64_t from;
+
+    (void)state;
+    fill(&r, &s, 10);
+    assert_int_equal(ring_cut(&r, &s, 110 * S), 107 * S);
+    ring_keep(&r, &s);
+    from = ring_cut(&r, &s, m.end_mono);
+    assert_int_equal(from, 107 * S);
+    assert_int_equal(s.events.n, 3);
+    ring_settle(&r, &s, &m, from);
+    assert_int_equal(m.start_mono, 107 * S);
+    assert_true(m.start_ts > 1006.99 && m.start_ts < 1007.01);
+    assert_true(m.duration_s > 2.74 && m.duration_s < 2.76);
+    assert_int_equal(store_counter(&s, "cpu.taken", 0), 3);
+    ring_release(&r);
+    store_release(&s);
+    meta_release(&m);
+}
+
 static void test_shorter_than_the_ring(void **state)
 {
     struct ring r = {.length = 60 * S};
@@ -191,8 +216,11 @@ static void test_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_window),        cmocka_unit_test(test_shorter_than_the_ring),
-        cmocka_unit_test(test_spans_are_cut), cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_end_before_the_last_turn),
+        cmocka_unit_test(test_shorter_than_the_ring),
+        cmocka_unit_test(test_spans_are_cut),
+        cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_bounded),
     };
 
