@@ -15,7 +15,7 @@
     OPT_CHOICE(0, "layout", type, layout, "NAME", "default", "default|constraint|gephi",                     \
                "where a topology's nodes go: in boxes, in columns, by forces"),                              \
         OPT_CHOICE(0, "gexf", type, gexf, "VERSION", "1.3", "1.3|1.2", "of --format gexf"),                  \
-        OPT_UINT(0, "max-nodes", type, max_nodes, "N", "120", NULL,                                          \
+        OPT_UINT(0, "max-nodes", type, max_nodes, "N", "100", NULL,                                          \
                  "fold a topology until at most N nodes are left; 0: never")
 
 struct topology_opts {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "render/crowd.h"
 
+#include "base/map.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +77,30 @@ static void find_parents(struct crowd *c)
         if (*have == CROWD_NONE || narrowness(g->nodes.a[*have]) < narrowness(outer))
             *have = outer->index;
     }
+}
+
+/* The first thread of a process has its id; that is enough where nothing else joins them. */
+static void find_first_threads(struct crowd *c)
+{
+    struct map process = {0};
+
+    for (uint32_t i = 0; i < c->g->nodes.n; i++) {
+        const struct graph_node *n = c->g->nodes.a[i];
+
+        if (n->kind == GRAPH_PROCESS && !strcmp(n->ns, c->g->ns) && !n->twin)
+            *map_put(&process, (uint64_t)graph_attr_int(&n->attrs, "pid", 0)) = i;
+    }
+    for (uint32_t i = 0; i < c->g->nodes.n; i++) {
+        const struct graph_node *n = c->g->nodes.a[i];
+        uint64_t *of;
+
+        if (n->kind != GRAPH_THREAD || c->parent[i] != CROWD_NONE || strcmp(n->ns, c->g->ns) != 0)
+            continue;
+        of = map_get(&process, (uint64_t)graph_attr_int(&n->attrs, "tid", 0));
+        if (of)
+            c->parent[i] = (uint32_t)*of;
+    }
+    map_release(&process);
 }
 
 int crowd_is_nesting(const struct crowd *c, const struct graph_edge *e)
@@ -315,11 +341,22 @@ static void fold(struct crowd *c, enum crowd_step step, size_t max)
     vec_release(&m.sets);
 }
 
+/* In a place that stands for many, what was apart only by its place is one. */
+static void fold_step(struct crowd *c, enum crowd_step step, size_t max)
+{
+    size_t before = c->folded[step];
+
+    fold(c, step, max);
+    if (step == CROWD_PLACES && c->folded[step] > before) {
+        fold(c, CROWD_THREADS, 0);
+        fold(c, CROWD_NAMES, 0);
+    }
+}
+
 void crowd_init(struct crowd *c, const struct graph *g, const struct graph_order *o, size_t max)
 {
-    /* Names again where places were folded: what was apart only by its place. */
-    static const enum crowd_step steps[] = {CROWD_EQUAL, CROWD_THREADS, CROWD_NAMES, CROWD_PLACES,
-                                            CROWD_NAMES, CROWD_KINDS,   CROWD_ALL};
+    static const enum crowd_step steps[] = {CROWD_EQUAL,  CROWD_THREADS, CROWD_NAMES,
+                                            CROWD_PLACES, CROWD_KINDS,   CROWD_ALL};
 
     *c = (struct crowd){.g = g, .order = o, .shown = g->nodes.n};
     c->rep = mem_calloc(g->nodes.n, sizeof(*c->rep));
@@ -327,8 +364,9 @@ void crowd_init(struct crowd *c, const struct graph *g, const struct graph_order
     for (uint32_t i = 0; i < g->nodes.n; i++)
         c->rep[i] = i;
     find_parents(c);
+    find_first_threads(c);
     for (size_t i = 0; max && i < ARRAY_SIZE(steps) && c->shown > max; i++)
-        fold(c, steps[i], max);
+        fold_step(c, steps[i], max);
 }
 
 void crowd_release(struct crowd *c)

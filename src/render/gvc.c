@@ -19,7 +19,8 @@
 #define MAX_WALL_S 120
 
 #define FONT          "Helvetica,Arial,sans-serif"
-#define LEGEND_COLUMN 9 /* cells in a row */
+#define MAX_LABELS    600 /* of edges; more could not be read, and finding room for them is slow */
+#define LEGEND_COLUMN 9   /* cells in a row */
 
 enum status { DRAWN, NO_ENGINE, NO_FORMAT };
 
@@ -66,13 +67,9 @@ __attribute__((format(printf, 3, 4))) static void setf(void *of, const char *nam
     set(of, name, text);
 }
 
-/*
- * Labels and tooltips: Graphviz reads entities in them (&amp;), and backslashes (\N is the node's name). Its
- * SVG writer then takes what still looks like an entity for one, so there a literal & is escaped twice.
- */
-static void set_text(const struct drawing *d, void *of, const char *name, const char *text)
+/* Labels and tooltips: Graphviz reads entities in them (&amp;), and backslashes (\N is the node's name). */
+static void set_text(void *of, const char *name, const char *text)
 {
-    int svg = d->job->format && !strcmp(d->job->format, "svg");
     struct buf b = {0};
 
     for (; *text; text++)
@@ -81,7 +78,7 @@ static void set_text(const struct drawing *d, void *of, const char *name, const 
             buf_addstr(&b, "\\\\");
             break;
         case '&':
-            buf_addstr(&b, svg ? "&amp;amp;" : "&amp;");
+            buf_addstr(&b, "&amp;");
             break;
         case '\n':
             buf_addstr(&b, "\\n");
@@ -93,24 +90,19 @@ static void set_text(const struct drawing *d, void *of, const char *name, const 
     buf_release(&b);
 }
 
-static int has_spread(const struct drawing *d)
-{
-    return strcmp(d->job->engine, "dot") != 0;
-}
-
 static void set_graph(const struct drawing *d)
 {
     static const char *const of_graph[][2] = {
-        {"rankdir", "LR"},    {"nodesep", "0.12"}, {"ranksep", "0.55"}, {"outputorder", "edgesfirst"},
-        {"nslimit", "4"},     {"nslimit1", "4"},   {"mclimit", "0.5"},  {"forcelabels", "false"},
-        {"overlap", "prism"}, {"sep", "+6"},       {"fontname", FONT},  {"fontsize", "10"},
-        {"bgcolor", "white"}, {"pad", "0.2"},      {"charset", "UTF-8"}};
+        {"rankdir", "LR"}, {"nodesep", "0.12"}, {"ranksep", "0.55"}, {"outputorder", "edgesfirst"},
+        {"nslimit", "4"},  {"nslimit1", "4"},   {"mclimit", "0.5"},  {"forcelabels", "false"},
+        {"sep", "+6"},     {"fontname", FONT},  {"fontsize", "10"},  {"bgcolor", "white"},
+        {"pad", "0.2"},    {"charset", "UTF-8"}};
 
     for (size_t i = 0; i < ARRAY_SIZE(of_graph); i++)
         set(d->g, of_graph[i][0], of_graph[i][1]);
+    set(d->g, "overlap", strcmp(d->job->engine, "nop") ? "prism" : "true");
     set(d->g, "splines", d->job->straight ? "line" : "true");
-    if (has_spread(d))
-        set(d->g, "K", "0.9");
+    set(d->g, "K", "0.9");
     agattr(d->g, AGNODE, (char *)"fontname", (char *)FONT);
     agattr(d->g, AGNODE, (char *)"fontsize", (char *)"10");
     agattr(d->g, AGNODE, (char *)"style", (char *)"filled");
@@ -130,7 +122,7 @@ static void add_box(struct drawing *d, size_t i)
 
     snprintf(name, sizeof(name), "cluster_%zu", i);
     box = d->boxes[i] = agsubg(parent, name, 1);
-    set_text(d, box, "label", b->label);
+    set_text(box, "label", b->label);
     set(box, "labeljust", "l");
     set(box, "labelloc", "t");
     set(box, "style", "rounded,filled");
@@ -140,7 +132,7 @@ static void add_box(struct drawing *d, size_t i)
         : b->kind == GRAPH_HOST  ? "#fafbfc"
                                  : "#eef4fb");
     set(box, "margin", "7");
-    set_text(d, box, "tooltip", b->label);
+    set_text(box, "tooltip", b->label);
 }
 
 static void add_node(struct drawing *d, size_t i)
@@ -154,8 +146,8 @@ static void add_node(struct drawing *d, size_t i)
     node = d->nodes[i] = agnode(d->g, name, 1);
     if (boxed)
         agsubnode(d->boxes[n->box], node, 1);
-    set_text(d, node, "label", n->label);
-    set_text(d, node, "tooltip", n->id);
+    set_text(node, "label", n->label);
+    set_text(node, "tooltip", n->id);
     set(node, "shape", graph_kind(n->of->kind)->shape);
     set(node, "fillcolor", picture_color(n));
     setf(node, "width", "%.3f", n->at.w / 72);
@@ -166,12 +158,12 @@ static void add_node(struct drawing *d, size_t i)
         setf(node, "pos", "%.2f,%.2f!", n->at.x, d->p->height - n->at.y);
 }
 
-/* A line is up to six times as thick where a GiB went along as where a few bytes did. */
+/* The thicker the more went along it, by the logarithm: from a KiB on. */
 static double thickness(const struct picture_edge *e)
 {
     double bytes = (double)e->bytes_ab + (double)e->bytes_ba;
 
-    return bytes < 1024 ? 0.8 : fmin(0.8 + log2(bytes / 1024) / 5, 5);
+    return bytes < 1024 ? 0.8 : fmin(0.8 + log2(bytes / 1024) / 10, 3);
 }
 
 static int is_process(const struct picture *p, uint32_t node)
@@ -207,21 +199,23 @@ static void add_edge(struct drawing *d, size_t i)
     snprintf(name, sizeof(name), "e%zu", i);
     edge = agedge(d->g, d->nodes[e->a], d->nodes[e->b], name, 1);
     picture_edge_text(e, &text);
-    set_text(d, edge, "tooltip", buf_str(&text));
+    set_text(edge, "tooltip", buf_str(&text));
     buf_release(&text);
     set(edge, "color", r->color);
     setf(edge, "penwidth", "%.2f", thickness(e));
     if (among_relatives(d, e))
         set(edge, "constraint", "false"); /* the tree of processes gives the layers */
     set(edge, "dir", !r->directed ? "none" : e->both ? "both" : "forward");
-    if (*e->label) {
-        set_text(d, edge, "label", e->label);
-        set_text(d, edge, "labeltooltip", e->label);
+    if (*e->label && d->p->edges.n <= MAX_LABELS) {
+        set_text(edge, "label", e->label);
+        set_text(edge, "labeltooltip", e->label);
         set(edge, "fontcolor", r->color);
     }
 }
 
 /* ---- title, what was folded, and what the colours mean: the graph's label ---- */
+
+#define TABLE "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"3\" CELLPADDING=\"2\">"
 
 static void next_cell(struct buf *out, unsigned *cells)
 {
@@ -232,7 +226,7 @@ static void next_cell(struct buf *out, unsigned *cells)
 
 static void add_line(struct buf *out, const char *text, int bold)
 {
-    buf_addf(out, "<TR><TD ALIGN=\"LEFT\" COLSPAN=\"%d\">%s", LEGEND_COLUMN, bold ? "<B>" : "");
+    buf_addf(out, "<TR><TD ALIGN=\"LEFT\">%s", bold ? "<B>" : "");
     markup_text(out, text);
     buf_addstr(out, bold ? "</B></TD></TR>" : "</TD></TR>");
 }
@@ -241,7 +235,7 @@ static void add_legend(const struct drawing *d, struct buf *out)
 {
     unsigned cells = 0;
 
-    buf_addstr(out, "<TR>");
+    buf_addstr(out, "<TR><TD ALIGN=\"LEFT\">" TABLE "<TR>");
     for (int k = 0; k < GRAPH_KINDS; k++)
         if (picture_has_kind(d->p, (enum graph_kind)k)) {
             next_cell(out, &cells);
@@ -255,7 +249,11 @@ static void add_legend(const struct drawing *d, struct buf *out)
                      graph_relation((enum graph_relation)r)->color,
                      graph_relation((enum graph_relation)r)->name);
         }
-    buf_addstr(out, cells ? "</TR>" : "<TD></TD></TR>");
+    while (!cells || cells % LEGEND_COLUMN) { /* what is left of the width goes to all cells alike */
+        buf_addstr(out, "<TD></TD>");
+        cells++;
+    }
+    buf_addstr(out, "</TR></TABLE></TD></TR>");
 }
 
 static void set_caption(struct drawing *d)
@@ -263,7 +261,7 @@ static void set_caption(struct drawing *d)
     struct buf b = {0};
     char *html;
 
-    buf_addstr(&b, "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"3\" CELLPADDING=\"3\">");
+    buf_addstr(&b, TABLE);
     add_line(&b, d->p->title, 1);
     for (size_t i = 0; i < d->p->notes.n; i++)
         add_line(&b, d->p->notes.a[i], 0);
@@ -418,7 +416,7 @@ static enum gvc_end take(struct picture *p, const struct gvc_job *job, const str
     }
     if (r.status != DRAWN)
         return cannot(job, &r, text, e);
-    if (strstr(text, "too large"))
+    if (strstr(text, "too large for cairo"))
         picture_note(p, "the picture is too large for a bitmap at full size and was made smaller: svg has no "
                         "such limit");
     if (r.picture)

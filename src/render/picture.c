@@ -15,6 +15,9 @@
 #define LINE_HEIGHT 13.0
 #define MAX_COLUMNS 28
 
+/* A graph with too many edges is not folded below so many nodes for that. */
+#define LEAST_NODES 20
+
 void picture_note(struct picture *p, const char *fmt, ...)
 {
     struct buf b = {0};
@@ -71,19 +74,35 @@ static void add_single(const struct graph_node *n, struct buf *out)
     buf_release(&label);
 }
 
-static char *make_label(const struct graph_node *n, uint32_t count, uint32_t inside)
+/* "worker-* ×12": what the names of those it stands for have in common. */
+static void add_many(const struct graph_node *n, uint32_t count, uint32_t common, struct buf *out)
+{
+    struct buf name = {0};
+    char number[32];
+
+    crowd_name(n, &name);
+    if (!common) {
+        buf_clear(&name);
+        buf_addstr(&name, graph_kind(n->kind)->abbr);
+    } else if (common < name.len) {
+        name.len = common;
+        buf_addch(&name, '*');
+    }
+    text_clean(buf_str(&name), MAX_COLUMNS - 6, out);
+    buf_addf(out, " ×%s", units_count(number, sizeof(number), count));
+    buf_release(&name);
+}
+
+/* Of node i, for which `inside` of its threads are not shown. */
+static char *make_label(const struct picture_build *b, uint32_t i, uint32_t inside)
 {
     char number[32];
-    struct buf out = {0}, name = {0};
+    struct buf out = {0};
 
-    if (count > 1) {
-        crowd_name(n, &name);
-        text_clean(buf_str(&name), MAX_COLUMNS - 6, &out);
-        buf_addf(&out, " ×%s", units_count(number, sizeof(number), count));
-        buf_release(&name);
-    } else {
-        add_single(n, &out);
-    }
+    if (b->same[i] > 1)
+        add_many(b->g->nodes.a[i], b->same[i], b->common[i], &out);
+    else
+        add_single(b->g->nodes.a[i], &out);
     if (inside)
         buf_addf(&out, "\n+ %s thread%s", units_count(number, sizeof(number), inside), inside > 1 ? "s" : "");
     return buf_detach(&out);
@@ -124,7 +143,7 @@ static uint32_t box_of(struct picture_build *b, uint32_t i)
 
     if (b->box_of[i] == PICTURE_NONE) {
         uint32_t parent = box_around(b, i);
-        char *label = n->kind == GRAPH_PROCESS ? mem_strdup("") : make_label(n, b->same[i], 0);
+        char *label = n->kind == GRAPH_PROCESS ? mem_strdup("") : make_label(b, i, 0);
 
         for (char *c = label; (c = strchr(c, '\n'));)
             *c = ' ';
@@ -218,7 +237,7 @@ static void finish_nodes(struct picture_build *b)
         struct picture_node *n = &b->p->nodes.a[i];
 
         n->count = b->same[n->of->index];
-        n->label = make_label(n->of, n->count, inside[i]);
+        n->label = make_label(b, n->of->index, inside[i]);
         set_size(n);
     }
     free(inside);
@@ -240,7 +259,7 @@ static void build_nodes(struct picture_build *b)
 
         if (!is_shown(b, n->index))
             continue;
-        if (own != PICTURE_NONE && n->kind != GRAPH_PROCESS && !talks[n->index])
+        if (own != PICTURE_NONE && !b->flat && n->kind != GRAPH_PROCESS && !talks[n->index])
             continue; /* its box says it all */
         add_node(b, n, own != PICTURE_NONE ? own : peer[n->index] ? PICTURE_NONE : box_around(b, n->index));
     }
@@ -274,16 +293,6 @@ static void note_folds(struct picture_build *b)
     buf_release(&out);
 }
 
-static void count_same(struct picture_build *b)
-{
-    b->same = mem_calloc(b->g->nodes.n, sizeof(*b->same));
-    for (size_t i = 0; i < b->g->nodes.n; i++) {
-        uint32_t rep = b->crowd.rep[i];
-
-        b->same[rep] += b->g->nodes.a[i]->kind == b->g->nodes.a[rep]->kind;
-    }
-}
-
 static uint32_t *all_none(size_t n)
 {
     uint32_t *a = mem_calloc(n, sizeof(*a));
@@ -292,30 +301,89 @@ static uint32_t *all_none(size_t n)
     return a;
 }
 
+/* How many bytes of whole characters two names have in common at their start. */
+static uint32_t common_start(const char *a, const char *b, uint32_t n)
+{
+    uint32_t i = 0;
+
+    while (i < n && a[i] && a[i] == b[i])
+        i++;
+    if (a[i] == b[i])
+        return i;
+    while (i && ((uint8_t)a[i] & 0xc0) == 0x80)
+        i--;
+    return i;
+}
+
+static void count_same(struct picture_build *b)
+{
+    b->same = mem_calloc(b->g->nodes.n, sizeof(*b->same));
+    b->common = all_none(b->g->nodes.n);
+    for (size_t i = 0; i < b->g->nodes.n; i++) {
+        uint32_t rep = b->crowd.rep[i];
+        struct buf name = {0}, first = {0};
+
+        if (b->g->nodes.a[i]->kind != b->g->nodes.a[rep]->kind)
+            continue;
+        b->same[rep]++;
+        crowd_name(b->g->nodes.a[i], &name);
+        crowd_name(b->g->nodes.a[rep], &first);
+        if (b->common[rep] > first.len)
+            b->common[rep] = (uint32_t)first.len;
+        b->common[rep] = common_start(buf_str(&name), buf_str(&first), b->common[rep]);
+        buf_release(&name);
+        buf_release(&first);
+    }
+}
+
+/* Nodes and edges with at most max nodes; gives how many edges are too many. */
+static size_t build(struct picture_build *b, size_t max)
+{
+    size_t too_many;
+
+    crowd_init(&b->crowd, b->g, &b->order, max);
+    b->box_of = all_none(b->g->nodes.n);
+    b->node_of = all_none(b->g->nodes.n);
+    count_same(b);
+    build_nodes(b);
+    too_many = picture_build_edges(b);
+    return max ? too_many : 0;
+}
+
+static void build_release(struct picture_build *b)
+{
+    free(b->same);
+    free(b->common);
+    free(b->box_of);
+    free(b->node_of);
+    crowd_release(&b->crowd);
+}
+
+static void clear(struct picture *p);
+
 void picture_init(struct picture *p, const struct graph *g, const struct picture_opts *opts)
 {
-    struct picture_build b = {.p = p, .g = g, .thins = opts->max_nodes > 0};
+    struct picture_build b = {.p = p, .g = g, .flat = opts->flat};
     struct buf title = {0};
+    size_t max = opts->max_nodes, too_many;
 
     *p = (struct picture){.of_nodes = g->nodes.n, .of_edges = g->edges.n};
+    graph_order_init(&b.order, g);
+    /* what has too many edges, whoever draws it, becomes readable by fewer nodes */
+    while ((too_many = build(&b, max)) && max >= 2 * LEAST_NODES) {
+        clear(p);
+        build_release(&b);
+        max /= 2;
+    }
+    note_folds(&b);
+    picture_finish_edges(&b, too_many);
     text_clean(opts->title ? opts->title : "topology", 120, &title);
     p->title = buf_detach(&title);
-    graph_order_init(&b.order, g);
-    crowd_init(&b.crowd, g, &b.order, opts->max_nodes);
-    b.box_of = all_none(g->nodes.n);
-    b.node_of = all_none(g->nodes.n);
-    count_same(&b);
-    build_nodes(&b);
-    note_folds(&b);
-    picture_build_edges(&b);
-    free(b.same);
-    free(b.box_of);
-    free(b.node_of);
-    crowd_release(&b.crowd);
+    build_release(&b);
     graph_order_release(&b.order);
 }
 
-void picture_release(struct picture *p)
+static void clear(struct picture *p)
 {
     for (size_t i = 0; i < p->boxes.n; i++)
         free(p->boxes.a[i].label);
@@ -327,6 +395,15 @@ void picture_release(struct picture *p)
         free(p->edges.a[i].label);
     for (size_t i = 0; i < p->notes.n; i++)
         free(p->notes.a[i]);
+    vec_clear(&p->boxes);
+    vec_clear(&p->nodes);
+    vec_clear(&p->edges);
+    vec_clear(&p->notes);
+}
+
+void picture_release(struct picture *p)
+{
+    clear(p);
     free(p->title);
     vec_release(&p->boxes);
     vec_release(&p->nodes);

@@ -62,10 +62,12 @@ struct picture {
 
 struct picture_opts {
     const char *title;
+    int flat;         /* the layout draws no boxes: what is in what becomes edges */
     size_t max_nodes; /* folds until at most so many are left, as far as that goes; 0: does not fold */
 };
 
-enum { PICTURE_MAX_NODES = 120, PICTURE_EDGES_A_NODE = 4 };
+/* The most edges for each node; a graph that has more is folded further, then thinned. */
+enum { PICTURE_EDGES_A_NODE = 3 };
 
 /* The graph must outlive it. */
 void picture_init(struct picture *p, const struct graph *g, const struct picture_opts *opts);
@@ -74,7 +76,7 @@ void picture_note(struct picture *p, const char *fmt, ...) __attribute__((format
 
 /* ---- places ---- */
 
-enum picture_layout { PICTURE_NESTED, PICTURE_CONSTRAINT, PICTURE_FORCE };
+enum picture_layout { PICTURE_NESTED, PICTURE_CONSTRAINT, PICTURE_FORCE }; /* only the first has boxes */
 
 /* "default", "constraint", "gephi"; -1: none of them */
 int picture_layout_find(const char *name);

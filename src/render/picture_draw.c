@@ -25,8 +25,8 @@ static int draw_columns(struct picture *p, const char *format, struct buf *out, 
 
 static void note_no_boxes(struct picture *p)
 {
-    if (p->boxes.n)
-        picture_note(p, "what is in which container, host or process is not drawn in this layout");
+    picture_note(p, "too large for the layered layout: placed by forces%s",
+                 p->boxes.n ? ", without what is in which container, host or process" : "");
 }
 
 int picture_draw(struct picture *p, enum picture_layout how, const char *format, struct buf *out,
@@ -45,10 +45,9 @@ int picture_draw(struct picture *p, enum picture_layout how, const char *format,
         if (end != GVC_TOO_MUCH)
             return end == GVC_DONE ? 0 : -1;
     }
-    note_no_boxes(p);
     if (how != PICTURE_CONSTRAINT) {
         if (how == PICTURE_NESTED)
-            picture_note(p, "too large for the layered layout: placed by forces");
+            note_no_boxes(p);
         job = (struct gvc_job){.engine = "sfdp", .format = format, .straight = 1};
         end = gvc_run(p, &job, out, e);
         if (end != GVC_TOO_MUCH)

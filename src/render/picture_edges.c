@@ -24,7 +24,7 @@ static int as_drawn(const struct picture_build *b, const struct graph_edge *e, s
     uint32_t x = b->node_of[b->crowd.rep[e->a->index]], y = b->node_of[b->crowd.rep[e->b->index]];
     int turned = e->kind == GRAPH_EDGE_BELONG || e->kind == GRAPH_EDGE_RUN_ON;
 
-    if (x == PICTURE_NONE || y == PICTURE_NONE || x == y || crowd_is_nesting(&b->crowd, e))
+    if (x == PICTURE_NONE || y == PICTURE_NONE || x == y || (!b->flat && crowd_is_nesting(&b->crowd, e)))
         return 0;
     d->kind = e->kind == GRAPH_EDGE_BELONG ? GRAPH_EDGE_OWN : turned ? GRAPH_EDGE_HOST : e->kind;
     if (!graph_relation(d->kind)->directed)
@@ -148,17 +148,15 @@ static int place_cmp(const void *a, const void *b)
     return x->b < y->b ? -1 : x->b > y->b;
 }
 
-static void thin(struct picture *p, int may)
+static void thin(struct picture *p, size_t too_many)
 {
-    size_t nodes = p->nodes.n > LEAST_NODES ? p->nodes.n : LEAST_NODES;
-    size_t max = nodes * PICTURE_EDGES_A_NODE;
     char count[32];
 
-    if (may && p->edges.n > max) {
+    if (too_many) {
         qsort(p->edges.a, p->edges.n, sizeof(*p->edges.a), importance_cmp);
-        picture_note(p, "%s of the edges that tell least are not drawn",
-                     units_count(count, sizeof(count), p->edges.n - max));
-        p->edges.n = max;
+        picture_note(p, "%s edges, those that tell least, are not drawn",
+                     units_count(count, sizeof(count), too_many));
+        p->edges.n -= too_many;
     }
     if (p->edges.n)
         qsort(p->edges.a, p->edges.n, sizeof(*p->edges.a), place_cmp);
@@ -178,14 +176,21 @@ static char *make_label(const struct picture_edge *e)
     return e->bytes_ab ? mem_printf("%s → %s ←", ab, ba) : mem_printf("%s ←", ba);
 }
 
-void picture_build_edges(struct picture_build *b)
+size_t picture_build_edges(struct picture_build *b)
 {
+    struct picture *p = b->p;
+    size_t max = (p->nodes.n > LEAST_NODES ? p->nodes.n : LEAST_NODES) * PICTURE_EDGES_A_NODE;
     struct map at = {0};
 
     collect(b, &at);
     map_release(&at);
-    drop_implied(b->p);
-    thin(b->p, b->thins);
+    drop_implied(p);
+    return p->edges.n > max ? p->edges.n - max : 0;
+}
+
+void picture_finish_edges(struct picture_build *b, size_t too_many)
+{
+    thin(b->p, too_many);
     for (size_t i = 0; i < b->p->edges.n; i++)
         b->p->edges.a[i].label = make_label(&b->p->edges.a[i]);
 }

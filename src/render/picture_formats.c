@@ -56,7 +56,7 @@ int picture_produce(const struct graph *g, const struct picture_wanted *w, struc
 {
     const struct picture_format *f = picture_format_find(w->format);
     int how = picture_layout_find(w->layout ? w->layout : "default");
-    struct picture_opts opts = {.title = w->title, .max_nodes = w->max_nodes};
+    struct picture_opts opts = {.title = w->title, .flat = how != PICTURE_NESTED, .max_nodes = w->max_nodes};
     struct picture p;
     int rc;
 

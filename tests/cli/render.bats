@@ -80,7 +80,7 @@ session() {
 }
 
 @test "render --format: an unknown one names those there are" {
-    run -2 "$WPROF" render --format pdf
+    run -2 "$WPROF" render --format gif
     [[ $output == *"html|svg"* ]]
 }
 
