@@ -5,6 +5,7 @@
 #include "analyze/jit_advice.h"
 #include "analyze/language.h"
 #include "analyze/symbolize.h"
+#include "analyze/wait_chain.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "model/graph_json.h"
@@ -89,6 +90,7 @@ int record_seal_derive(void *arg, struct session_writer *w, struct meta *m, stru
         if (language_name((enum language)l) && stats.languages & 1u << l)
             meta_add_language(m, language_name((enum language)l));
     quality_compute(&p->quality, s, m);
+    p->wait.share = wait_chain(&p->wait.text, s, m);
     advise(p, m, s);
     rc = fold_store(&p->profile, s, m->start_mono, &fold, e);
     if (!rc) {
@@ -119,7 +121,7 @@ void record_seal_say(void *arg, const struct recorder_report *r)
     struct buf text = {0};
     char rss[32];
 
-    summary_text(&text, r, &p->profile, &p->quality);
+    summary_text(&text, r, &p->profile, &p->quality, &p->wait);
     say_lines(buf_str(&text));
     buf_release(&text);
     log_debug("sealed %.0f ms after the end; at most %s of memory", (double)r->seal_ns / 1e6,
@@ -128,5 +130,6 @@ void record_seal_say(void *arg, const struct recorder_report *r)
 
 void record_seal_release(struct record_seal *p)
 {
+    buf_release(&p->wait.text);
     profile_release(&p->profile);
 }

@@ -7,6 +7,7 @@
 #include "model/profile.h"
 #include "model/quality.h"
 #include "record/recorder.h"
+#include "record/summary.h"
 
 struct record_seal {
     int inlines;         /* also inlined functions and lines */
@@ -14,6 +15,7 @@ struct record_seal {
     struct graph *graph; /* the recorder's; NULL: there is no topology */
     struct profile profile;
     struct quality quality;
+    struct summary_wait wait;
 };
 
 /* The recorder's hooks; arg: a struct record_seal. */

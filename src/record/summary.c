@@ -105,9 +105,9 @@ static void add_ring(struct buf *out, const struct recorder_report *r)
 }
 
 void summary_text(struct buf *out, const struct recorder_report *r, const struct profile *p,
-                  const struct quality *q)
+                  const struct quality *q, const struct summary_wait *w)
 {
-    char size[32], time[32];
+    char size[32], time[32], share[32];
 
     buf_addf(out, "%s  (%s, %s, %s)\n", r->path,
              units_duration(time, sizeof(time), r->meta->end_mono - r->meta->start_mono),
@@ -116,6 +116,9 @@ void summary_text(struct buf *out, const struct recorder_report *r, const struct
     add_measured(out, q);
     if (p && p->metrics.n)
         add_heaviest(out, p);
+    if (w->text.len)
+        buf_addf(out, "  waited    %7s  %s\n", units_share(share, sizeof(share), w->share),
+                 buf_str(&w->text));
     buf_addf(out, "  next      wprof show %s\n            wprof render --format html -o page.html %s\n",
              r->path, r->path);
 }

@@ -24,6 +24,11 @@ record() {
     "$WPROF" record -q $MORE -o s -- "$prog" "$@" >out
 }
 
+@test "the lines that end a recording say what the main thread waited for, and for whom in the end" {
+    "$WPROF" record -o s -- sh -c 'sleep 1; true' 2>err
+    grep -Eq '^wprof:   waited +[0-9.]+ %  main thread: child, woken by sleep\[[0-9]+\], which waited: sleep$' err
+}
+
 # ns METRIC [REGEX [WITHOUT]]: of the stacks that match.
 ns() {
     "$WPROF" export --metric "$1" $PIDS s 2>/dev/null | awk -v re="${2:-.}" -v without="${3:-^$}" '

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the main thread of what was recorded waited for, in one phrase. */
+#ifndef WPROF_ANALYZE_WAIT_CHAIN_H
+#define WPROF_ANALYZE_WAIT_CHAIN_H
+
+#include "base/buf.h"
+#include "model/session.h"
+
+/*
+ * Appends "main thread: futex, woken by python3[17] <- python3[42], which was in slow_transform": the reason
+ * of most of its waits, who ended most of them, who ended most of that one's as long as it waited most of the
+ * time, too, and the function in which the last of them was seen most, or what it waited for itself. Gives
+ * the share of the recorded time that the main thread waited; 0, and nothing is appended, where that is less
+ * than a tenth.
+ */
+double wait_chain(struct buf *out, const struct store *s, const struct meta *m);
+
+#endif
