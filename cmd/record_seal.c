@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "model/graph_json.h"
-#include "record/summary.h"
 
 #include <fcntl.h>
 #include <string.h>
