@@ -53,7 +53,7 @@ int recording_begin(struct recording *rec, int epoll, int *polled, struct err *e
 
 /* What they count goes to the session. Gives why the recording is over with that, a constant; NULL: it goes
  * on. `running`: so does the command. */
-const char *recording_flush(struct recording *rec, int running);
+const char *recording_flush(struct recording *rec, uint64_t now, int running);
 /* The same once its time has come. */
 const char *recording_turn(struct recording *rec, uint64_t now, int running);
 

@@ -247,6 +247,14 @@ last_two_seconds() { # TIER
     [[ $(meta s notes) == *" 0 older events are outside"* ]]
 }
 
+@test "--ring: what collectors take to stop is not in the window" {
+    local i
+    for i in 1 2 3 4; do
+        "$WPROF" -q record --ring 200ms --duration 700ms -o s$i -- sleep 1
+        holds "$(meta s$i duration_s) >= 0.2 && $(meta s$i start_ts) < $(meta s$i end_ts)"
+    done
+}
+
 @test "--ring: a crash keeps what came before it" {
     need_native
     fails 139 "$WPROF" record -F 199 --ring 1s -o s -- "$PHASES" alpha:2 sleep:0.5 gamma:0.4 die:11
