@@ -285,6 +285,24 @@ static void write_line(struct collector *c, struct graph *g)
     buf_release(&out);
 }
 
+/* Whoever looks is not what is looked for. */
+static int is_not_ours(void *arg, const struct graph_node *n)
+{
+    const struct collector *c = arg;
+
+    return n->kind != GRAPH_PROCESS || graph_attr_int(&n->attrs, "pid", 0) != c->look.pid;
+}
+
+static void leave_us_out(struct collector *c, struct graph *g)
+{
+    struct graph out;
+
+    graph_init(&out);
+    graph_filter(&out, g, is_not_ours, c);
+    graph_release(g);
+    *g = out;
+}
+
 static int take(struct collector *c)
 {
     struct err e = {0};
@@ -295,6 +313,7 @@ static int take(struct collector *c)
     rc = topology_look_take(&c->look, &g, &e);
     if (rc > 0) {
         c->looks++;
+        leave_us_out(c, &g);
         graph_merge(&c->all, &g, GRAPH_LATER, NULL);
         if (!c->counts)
             delta_add(&c->delta, &c->all, &g);

@@ -114,12 +114,15 @@ static struct graph_node *socket_node(struct teller *t, const struct end *e, int
                                  .field = {addr, port, e->f->protocol == IPPROTO_UDP ? "UDP" : "TCP"}});
 }
 
+static int has_choice(const struct party *p)
+{
+    return p->n > 1 || p->flows->flow.task.tid != p->flows->flow.task.tgid;
+}
+
 /* Which of a process's threads it was is told where there is a choice. */
 static void tell_threads(struct teller *t, const struct party *p, const struct end *e, struct graph_node *by)
 {
-    if (p->n == 1 && p->flows->flow.task.tid == p->flows->flow.task.tgid)
-        return;
-    for (size_t i = 0; i < p->n; i++) {
+    for (size_t i = 0; has_choice(p) && i < p->n; i++) {
         const struct wire_flow *f = &p->flows[i].flow;
         const struct wire_task *who = &f->task;
         struct graph_node *n;
@@ -133,6 +136,21 @@ static void tell_threads(struct teller *t, const struct party *p, const struct e
         send = edge(t, GRAPH_EDGE_SEND, n, by, e);
         graph_edge_flow(send, n, f->bytes[WIRE_FLOW_OUT], f->messages[WIRE_FLOW_OUT]);
         graph_edge_flow(send, by, f->bytes[WIRE_FLOW_IN], f->messages[WIRE_FLOW_IN]);
+    }
+}
+
+/* The same where the channel has no node of its own. */
+static void note_threads(struct teller *t, const struct party *p, struct graph_edge *to)
+{
+    for (size_t i = 0; has_choice(p) && i < p->n; i++) {
+        const struct wire_flow *f = &p->flows[i].flow;
+        char name[32];
+
+        if (!f->bytes[WIRE_FLOW_OUT])
+            continue;
+        snprintf(name, sizeof(name), "sent_by_%u", f->task.ns_tid ? f->task.ns_tid : f->task.tid);
+        graph_set_int(t->g, &to->attrs, name,
+                      graph_attr_int(&to->attrs, name, 0) + (int64_t)f->bytes[WIRE_FLOW_OUT]);
     }
 }
 
@@ -168,6 +186,8 @@ static void send_all(struct teller *t, enum graph_relation kind, const struct en
         e = edge(t, kind, p->node, to, from);
         set_path(t, e, from);
         flow(e, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
+        if (from->family == AF_UNIX)
+            note_threads(t, p, e);
         if (a->list.n > 1 || b->list.n > 1)
             e->confidence = 0.5; /* which of them it was for is not known */
     }
@@ -197,19 +217,14 @@ static int is_small(struct teller *t, uint64_t bytes, uint64_t messages)
     return 1;
 }
 
-/* A socket's own node, where its threads and addresses are to be seen. */
+/* A socket of an address, and whose it is. */
 static struct graph_node *own_node(struct teller *t, const struct end *e, const struct parties *p)
 {
     struct graph_node *n;
-    int threads = 0;
 
-    for (size_t i = 0; i < p->list.n; i++)
-        threads +=
-            p->list.a[i].n > 1 || p->list.a[i].flows->flow.task.tid != p->list.a[i].flows->flow.task.tgid;
-    if (e->family == AF_UNIX && !threads)
+    if (e->family == AF_UNIX)
         return NULL;
-    n = e->family == AF_UNIX ? graph_numbered(t->g, GRAPH_UNIX_SOCKET, (int64_t)e->flows->key.ino)
-                             : socket_node(t, e, 0);
+    n = socket_node(t, e, 0);
     for (size_t i = 0; i < p->list.n; i++) {
         graph_edge(t->g, GRAPH_EDGE_OWN, p->list.a[i].node, n);
         tell_threads(t, &p->list.a[i], e, n);
@@ -250,7 +265,7 @@ static void tell_pair(struct teller *t, const struct end *e, const struct end *o
     count_connection(t, kind, &a, &b);
     x = own_node(t, e, &a);
     y = own_node(t, other, &b);
-    if (x && y && e->family != AF_UNIX)
+    if (x && y)
         tell_connection(t, e, x, y, e->f->port < e->f->peer_port);
     vec_release(&a.list);
     vec_release(&b.list);
@@ -285,8 +300,7 @@ static void tell_alone(struct teller *t, const struct end *e)
     parties_of(t, e, &a);
     x = own_node(t, e, &a);
     if (e->family == AF_UNIX) {
-        if (!x)
-            x = graph_numbered(t->g, GRAPH_UNIX_SOCKET, (int64_t)e->flows->key.ino);
+        x = graph_numbered(t->g, GRAPH_UNIX_SOCKET, (int64_t)e->flows->key.ino);
         for (size_t i = 0; i < a.list.n; i++) {
             const struct party *p = &a.list.a[i];
             struct graph_edge *use = edge(t, GRAPH_EDGE_ACCESS, p->node, x, e);
@@ -324,6 +338,7 @@ static void tell_pipe(struct teller *t, const struct end *e)
             to = edge(t, kind, p->node, reader->node, e);
             flow(to, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
             set_path(t, to, e);
+            note_threads(t, p, to);
             graph_edge_weight(to, 1);
         } else if (!reader || (e->bytes[WIRE_FLOW_OUT] == 0)) {
             object = graph_numbered(t->g, GRAPH_PIPE, (int64_t)e->flows->key.ino);

@@ -96,3 +96,107 @@ END
     in_graph '[e for e in of_kind("own") if e["b"] == processes("true")[0]["id"] and nodes[e["a"]]["attrs"]["name"] == "sh"]'
     in_graph '0 < processes("true")[0]["last_seen_ns"] - processes("true")[0]["first_seen_ns"] < 5e9'
 }
+
+@test "ports that are used again within a second: two connections, each between its own processes" {
+    local word a1 b1 a2 b2
+    "$WPROF" record -q -o "$dir" -- "$PYTHON" "$ROOT/tests/workloads/reuse.py" >"$BATS_TEST_TMPDIR/said"
+    for word in $(cat "$BATS_TEST_TMPDIR/said"); do
+        printf -v "${word%%=*}" %s "${word#*=}"
+    done
+    a=$a1 b=$b1 in_graph 'flow("tcp", a, b) == [1001, 2, 1, 1]'
+    a=$a2 b=$b2 in_graph 'flow("tcp", a, b) == [2001, 2, 1, 1]'
+    a=$a1 b=$b2 in_graph 'not flow("tcp", a, b)'
+    in_graph 'len(of_kind("connect")) == 1'
+}
+
+@test "limits: what carried less is left out, and counted" {
+    talk tcp4 --min-bytes 14k
+    in_graph 'not flow("tcp", a, b) and "1 below the limits" in coverage("flows")["detail"]'
+    rm -r "$dir"
+    talk tcp4 --min-bytes 240 --min-messages 1
+    in_graph 'flow("tcp", a, b)'
+}
+
+@test "two ranks of a training by gloo: which process, which thread, how much" {
+    need_python torch.distributed
+    cat >"$BATS_TEST_TMPDIR/train" <<'END'
+export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + RANDOM % 10000))
+RANK=0 "$1" "$2" 40 </dev/null >&2 &
+echo a=$!
+RANK=1 "$1" "$2" 40 </dev/null >&2 &
+echo b=$!
+wait
+END
+    "$WPROF" record -q -o "$dir" -- bash "$BATS_TEST_TMPDIR/train" "$PYTHON" "$ROOT/tests/workloads/ranks.py" \
+        >"$BATS_TEST_TMPDIR/said" 2>"$BATS_TEST_TMPDIR/err"
+    grep -q ready "$BATS_TEST_TMPDIR/err" || skip "gloo does not work here: $(tail -1 "$BATS_TEST_TMPDIR/err")"
+    . "$BATS_TEST_TMPDIR/said"
+    # In a ring of two each sends all of it once; the threads' sums are what the processes moved.
+    in_graph '40000000 <= min(flow("tcp", a, b)[0], flow("tcp", a, b)[2]) and max(flow("tcp", a, b)[0], flow("tcp", a, b)[2]) < 40100000'
+    in_graph 'sum(e["bytes_ab"] for e in of_kind("send")) >= 80000000'
+    in_graph 'all(nodes[e["a"]]["attrs"]["pid"] in (a, b) for e in of_kind("send"))'
+}
+
+@test "two loader workers: pipes with what went through them, sockets for the memory they share" {
+    need_python torch.utils.data
+    local trainer w0 w1
+    "$WPROF" record -q --pipe-bytes -o "$dir" -- "$PYTHON" "$ROOT/tests/workloads/loaders.py" >"$BATS_TEST_TMPDIR/said"
+    . "$BATS_TEST_TMPDIR/said" 2>/dev/null || eval "$(cat "$BATS_TEST_TMPDIR/said")"
+    for b in $w0 $w1; do
+        a=$trainer in_graph 'any(e["bytes_ab"] > 0 for e in of_kind("pipe") if (pid(e["a"]), pid(e["b"])) == (a, b))'
+        a=$trainer in_graph 'any(e["bytes_ab"] > 0 for e in of_kind("pipe") if (pid(e["a"]), pid(e["b"])) == (b, a))'
+        a=$trainer in_graph 'flow("unix", a, b)[2] > 0'
+    done
+}
+
+# looks_of OPTION...: records a command with snapshots until there are three of them, however busy the machine is.
+looks_of() {
+    "$WPROF" record -q --kill -o "$dir" "$@" 3>&- &
+    local recorder=$! i
+    for i in $(seq 600); do
+        [ "$(cat "$dir/topology.ndjson" 2>/dev/null | wc -l)" -lt 3 ] || break
+        sleep 0.1
+    done
+    kill -TERM "$recorder"
+    wait "$recorder" || true
+}
+
+@test "--interval: a line for each look, with what had gone until then; first and last seen in the end" {
+    looks_of --interval 300ms -- "$PYTHON" -c '
+import socket, time
+x, y = socket.socketpair()
+while True:
+    x.send(b"x" * 100)
+    y.recv(100)
+    time.sleep(0.1)'
+    "$PYTHON" - "$dir" <<'END'
+import json, sys
+lines = [json.loads(l) for l in open(sys.argv[1] + "/topology.ndjson")]
+assert len(lines) >= 3, len(lines)
+times = [l["time_ns"] if "time_ns" in l else l["nodes"][0]["last_seen_ns"] for l in lines]
+assert times == sorted(times)
+meta = json.load(open(sys.argv[1] + "/meta.json"))
+assert {"topology", "topology-lines"} <= {a["kind"] for a in meta["artifacts"]}
+END
+}
+
+@test "tier C: bytes by TCP's own counters, between looks" {
+    looks_of --tier C --interval 200ms -- "$PYTHON" -c '
+import os, socket, time
+l = socket.socket()
+l.bind(("127.0.0.1", 0))
+l.listen()
+if os.fork():
+    s = l.accept()[0]
+    l.close()
+    while True:
+        s.recv(100)
+else:
+    s = socket.create_connection(l.getsockname())
+    l.close()
+    while True:
+        s.send(b"x" * 100)
+        time.sleep(0.01)'
+    in_graph 'any(max(e["bytes_ab"], e["bytes_ba"]) > 1000 for e in of_kind("tcp"))'
+    in_graph 'coverage("flows")["state"] == "partial"'
+}
