@@ -124,6 +124,10 @@ for r in json.load(sys.stdin)[sys.argv[1]]:
     if eval(sys.argv[2]): print(*(r[k] for k in sys.argv[3:]))' "$@"
 }
 
+lasted() {
+    python3 -c 'import json; m = json.load(open("s/meta.json")); print(m["end_ts"] - m["start_ts"])'
+}
+
 @test "show: who waited, who held it; what threads waited for names the holder" {
     find_python 3.11
     record gil_sleep.py 50 6
@@ -132,7 +136,8 @@ for r in json.load(sys.stdin)[sys.argv[1]]:
     read -r got holder <row
     within "$got" "$waited" "$delay"
     [ "$holder" != "$tid" ]
-    holds "$(rows gil "r['tid'] == $holder" held_share) > 0.4"
+    # six times 50 ms of sleep with the GIL held, however long the rest took
+    holds "$(rows gil "r['tid'] == $holder" held_share) * $(lasted) > 0.27"
     rows waits "r['reason'] == 'GIL' and r['tid'] == $tid" what where | grep -Eq "^the GIL \(held by .*\[$holder\]\) want"
     run -0 "$WPROF" show s
     [[ $output == *'The GIL: who waited for it, who held it'* ]]
@@ -143,7 +148,8 @@ for r in json.load(sys.stdin)[sys.argv[1]]:
     record gil_hash.py 2
     holds "$(samples s 'hashes.*(sha|SHA|EVP)') > 5"
     "$WPROF" export --gil s >held
-    run -1 grep -E 'hashes.*(sha|SHA|EVP)' held
+    # What makes and ends a digest is called with the GIL held, some of it in a function of these names.
+    holds "$(grep -E 'hashes.*(sha|SHA|EVP)' held | awk '{ s += $NF } END { print s + 0 }') <= 0.1 * $(samples s 'hashes.*(sha|SHA|EVP)')"
     holds "$(grep 'pure' held | awk '{ s += $NF } END { print s }') >= 0.9 * $(samples s pure)"
     "$WPROF" export --idle --pids s >idle
     # 99 a second of two threads for 2 s at least

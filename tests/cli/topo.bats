@@ -264,6 +264,8 @@ END
 @test "--duration: ^C ends it, and what was seen is shown" {
     "$WPROF" topo --duration 30s --interval 100ms --format json -o "$BATS_TEST_TMPDIR/t.json" 2>/dev/null &
     pid=$!
+    # signals are its own by now: it blocks or catches SIGTERM, bit 14
+    until_true '(( 0x$(awk "/^SigBlk|^SigCgt/ { print \$2 }" /proc/$pid/status | paste -sd"|" | sed "s/|/|0x/") & 0x4000 ))'
     sleep 0.5
     kill -INT $pid || kill -TERM $pid
     until_true '! kill -0 $pid 2>/dev/null || { kill -TERM $pid; false; }'
