@@ -12,18 +12,12 @@ int dump_regs(struct bpf_iter__task *ctx)
     struct task_struct *t = ctx->task;
     struct wire_task who = {};
     struct wire_regs r = {};
-    struct pt_regs *regs;
 
     if (!t || BPF_CORE_READ(t, flags) & PF_KTHREAD)
         return 0;
     task_describe(&who, t);
-    regs = (struct pt_regs *)bpf_task_pt_regs(t);
     r.ns_tid = who.ns_tid;
-    r.regs.ip = BPF_CORE_READ(regs, ip);
-    r.regs.sp = BPF_CORE_READ(regs, sp);
-    r.regs.bp = BPF_CORE_READ(regs, bp);
-    r.regs.r10 = BPF_CORE_READ(regs, r10);
-    r.regs.r13 = BPF_CORE_READ(regs, r13);
+    task_registers(&r.regs, t);
     bpf_seq_write(ctx->meta->seq, &r, sizeof(r));
     return 0;
 }

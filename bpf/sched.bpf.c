@@ -600,6 +600,43 @@ int BPF_PROG(off_fork, struct task_struct *parent, struct task_struct *child)
     return 0;
 }
 
+/* Where a thread is that is blocked when recording begins: the kernel's frames, and the registers from which
+ * user space reads the rest. Nobody may write to it before it is sent: no room in off_scratch is safe here.
+ */
+static __always_inline void off_send_before(struct off_task *o, struct task_struct *t, struct wire_proc *p)
+{
+    struct {
+        struct wire_sample s;
+        __u64 kernel[WIRE_KERNEL_MAX];
+    } * r;
+    long n;
+
+    r = off_room() ? bpf_ringbuf_reserve(&samples, sizeof(*r), 0) : 0;
+    if (!r) {
+        struct off_cpu *c = off_here();
+
+        if (c)
+            c->stats.no_room++;
+        return;
+    }
+    __builtin_memset(&r->s, 0, sizeof(r->s));
+    r->s.head.type = WIRE_BLOCKED;
+    r->s.head.ts = o->out;
+    r->s.pad = WIRE_BLOCKED_BEFORE;
+    r->s.image = p ? p->image : 0;
+    r->s.status = WALK_NOTABLE;
+    r->s.flags = WIRE_TOP;
+    task_describe(&r->s.task, t);
+    if (t->flags & PF_KTHREAD)
+        r->s.flags = WIRE_KTHREAD;
+    else
+        task_registers(&r->s.regs, t);
+    n = bpf_get_task_stack(t, r->kernel, sizeof(r->kernel), 0);
+    r->s.kernel_n = n > 0 ? (__u32)n / 8 : 0;
+    r->s.head.size = sizeof(r->s) + r->s.kernel_n * 8;
+    bpf_ringbuf_submit(r, off_ring_flags());
+}
+
 /* All threads that are there when recording begins. */
 SEC("iter/task")
 int off_begin(struct bpf_iter__task *ctx)
@@ -630,6 +667,8 @@ int off_begin(struct bpf_iter__task *ctx)
         return 0;
     off_wait(&o->wait, t, state);
     off_open(o, t, WIRE_STACK_BEFORE, !state);
+    if (state)
+        off_send_before(o, t, p);
     return 0;
 }
 

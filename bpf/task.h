@@ -59,4 +59,16 @@ static __always_inline void task_describe(struct wire_task *out, struct task_str
     __builtin_memcpy(out->comm, t->comm, sizeof(out->comm));
 }
 
+/* The user's registers of a thread that is not the current one, as of when it last entered the kernel. */
+static __always_inline void task_registers(struct walk_regs *out, struct task_struct *t)
+{
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(t);
+
+    out->ip = BPF_CORE_READ(regs, ip);
+    out->sp = BPF_CORE_READ(regs, sp);
+    out->bp = BPF_CORE_READ(regs, bp);
+    out->r10 = BPF_CORE_READ(regs, r10);
+    out->r13 = BPF_CORE_READ(regs, r13);
+}
+
 #endif

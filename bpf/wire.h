@@ -207,6 +207,11 @@ struct wire_off_config {
     __u8 pad;
 };
 
+/* `pad` of a WIRE_BLOCKED. */
+enum {
+    WIRE_BLOCKED_BEFORE = 1, /* it was blocked when the recording began: the user's part is to be read */
+};
+
 /* `pad` of a WIRE_WAKER. */
 enum {
     WIRE_WAKER_BUDGET = 1, /* only the kernel's part was taken */
@@ -217,7 +222,7 @@ enum wire_stack_state {
     WIRE_STACK_SENT, /* as WIRE_BLOCKED with the same task and time, or lost on its way */
     WIRE_STACK_BUDGET,
     WIRE_STACK_ROOM,   /* the ring was too full */
-    WIRE_STACK_BEFORE, /* it began before the recording */
+    WIRE_STACK_BEFORE, /* it began before the recording; of a wait, WIRE_BLOCKED_BEFORE was sent, or lost */
     WIRE_STACK_NEW,    /* a new thread that has not run yet */
     WIRE_STACK_SAME,   /* it is still in the call whose stack was sent last */
 };

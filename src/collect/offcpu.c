@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "collect/offcpu_before.h"
 #include "collect/offcpu_pending.h"
 #include "collect/trace.h"
 #include "collect/wait_class.h"
@@ -50,6 +51,7 @@ struct collector {
     struct record_ctx *ctx;
     struct trace *trace;
     struct offcpu_threads threads;
+    struct offcpu_before before;
     struct wait_kernel kernel;
     struct wait_namer namer;
     struct buf scratch;
@@ -87,6 +89,8 @@ static void on_blocked(void *arg, const void *record, size_t n)
     frames = kernel_frames(s);
     offcpu_copy(&offcpu_pending_get(&c->threads, s->task.tid)->blocked, s,
                 frames ? wait_kernel_inner(&c->kernel.schedule, frames, s->kernel_n) : 0);
+    if (s->pad & WIRE_BLOCKED_BEFORE)
+        offcpu_before_add(&c->before, s->task.tid);
 }
 
 /* Only the kernel's frames are there. */
@@ -134,7 +138,7 @@ static void on_waker(void *arg, const void *record, size_t n)
 
 /* Where the thread was when it left its CPU. */
 static uint32_t taken_stack(struct collector *c, const struct wire_span *s, struct process *p,
-                            const struct offcpu_pending *pending, uint16_t *flags)
+                            struct offcpu_pending *pending, uint16_t *flags)
 {
     const struct wire_sample *at =
         pending && pending->blocked.len ? (const struct wire_sample *)pending->blocked.data : NULL;
@@ -144,7 +148,7 @@ static uint32_t taken_stack(struct collector *c, const struct wire_span *s, stru
     *flags = 0;
     switch (s->stack) {
     case WIRE_STACK_BEFORE:
-        return marker(c, MARKER_BEFORE);
+        return pending && offcpu_before_end(pending, flags) ? pending->before : marker(c, MARKER_BEFORE);
     case WIRE_STACK_NEW:
         return marker(c, MARKER_NEW);
     case WIRE_STACK_BUDGET:
@@ -165,7 +169,7 @@ static uint32_t taken_stack(struct collector *c, const struct wire_span *s, stru
 }
 
 static uint32_t span_stack(struct collector *c, const struct wire_span *s, struct process *p,
-                           const struct offcpu_pending *pending, uint16_t *flags)
+                           struct offcpu_pending *pending, uint16_t *flags)
 {
     uint32_t stack = taken_stack(c, s, p, pending, flags);
 
@@ -343,6 +347,7 @@ static int offcpu_poll(struct collector *c, struct err *e)
 {
     int rc = trace_poll(c->trace, e);
 
+    offcpu_before_look(&c->before, OFFCPU_BEFORE_TURN_NS);
     gils_turn(&c->trace->gils, c->ctx->now());
     return rc;
 }
@@ -357,6 +362,7 @@ static void offcpu_free(struct collector *c)
         handle(c, 0);
     }
     trace_put(c->trace);
+    offcpu_before_release(&c->before);
     offcpu_threads_release(&c->threads);
     wait_kernel_release(&c->kernel);
     wait_namer_release(&c->namer);
@@ -374,6 +380,7 @@ static struct collector *offcpu_open(struct record_ctx *ctx, struct err *e)
         offcpu_free(c);
         return NULL;
     }
+    offcpu_before_init(&c->before, c->trace, &c->threads);
     wait_kernel_init(&c->kernel, NULL);
     wait_namer_init(&c->namer, ctx->store, c->trace->track);
     handle(c, 1);
@@ -392,6 +399,11 @@ static int offcpu_start(struct collector *c, struct err *e)
     if (trace_begin(c->trace, e) < 0 || bpfside_off_start(c->trace->bpf, &how, e) < 0)
         return -1;
     c->running = 1;
+    if (c->ctx->launched) /* nobody waits but at our gate */
+        return 0;
+    if (trace_poll(c->trace, e) < 0)
+        return -1;
+    offcpu_before_look(&c->before, OFFCPU_BEFORE_FIRST_NS);
     return 0;
 }
 
@@ -431,8 +443,12 @@ static void offcpu_ids(struct collector *c, struct store_visit *v)
     wait_namer_ids(&c->namer, v);
     for (size_t i = 0; i < MARKERS; i++)
         store_visit_stack(v, &c->markers[i]);
-    for (size_t i = 0; (s = map_next(&c->threads.by_tid, &i));)
-        store_visit_stack(v, &((struct offcpu_pending *)(uintptr_t)s->val)->waker.stack);
+    for (size_t i = 0; (s = map_next(&c->threads.by_tid, &i));) {
+        struct offcpu_pending *p = (struct offcpu_pending *)(uintptr_t)s->val;
+
+        store_visit_stack(v, &p->waker.stack);
+        store_visit_stack(v, &p->before);
+    }
 }
 
 static int offcpu_stop(struct collector *c, struct err *e)
@@ -442,6 +458,7 @@ static int offcpu_stop(struct collector *c, struct err *e)
     struct wire_off_stats st;
 
     trace_poll(c->trace, NULL); /* room for what comes now */
+    offcpu_before_look(&c->before, OFFCPU_BEFORE_LAST_NS);
     c->running = 0;
     rc = bpfside_off_stop(c->trace->bpf, e);
     if (trace_poll(c->trace, rc ? NULL : e) < 0)

@@ -23,6 +23,8 @@ struct offcpu_waker {
 struct offcpu_pending {
     struct buf blocked; /* a struct wire_sample, of time head.ts; empty: none */
     struct offcpu_waker waker;
+    uint32_t before; /* the stack that it was found with when the recording began; 0: none */
+    uint16_t before_flags;
 };
 
 struct offcpu_threads {

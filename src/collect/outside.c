@@ -2,6 +2,7 @@
 #include "collect/outside.h"
 
 #include "base/mem.h"
+#include "collect/blocked.h"
 #include "collect/untaken.h"
 #include "collect/wait_class.h"
 #include "model/store_visit.h"
@@ -79,7 +80,7 @@ int outside_init(struct outside *o, struct record_ctx *ctx, struct err *e)
     wait_classes(&o->classes);
     gils_init(&o->gils, ctx->store);
     o->python = mem_calloc(1, sizeof(*o->python));
-    o->stack = mem_alloc(OUTSIDE_STACK);
+    o->stack = mem_alloc(BLOCKED_COPY_MAX);
     return 0;
 }
 

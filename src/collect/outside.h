@@ -73,7 +73,7 @@ struct outside_thread {
     struct walk_regs known; /* dump: its registers where it is blocked; of use while sp is what /proc says */
 };
 
-enum { OUTSIDE_STACK = 128 << 10, OUTSIDE_MEMORIES = 8 };
+enum { OUTSIDE_MEMORIES = 8 };
 
 /* Tier B. Born: it didn't run so far. */
 enum outside_state { OUTSIDE_UNKNOWN, OUTSIDE_BORN, OUTSIDE_ON, OUTSIDE_BLOCKED, OUTSIDE_TAKEN };
@@ -125,7 +125,7 @@ struct outside {
     struct buf record; /* of the wire_sample that is being made */
     struct py_stack *python;
     struct py_process *memory[OUTSIDE_MEMORIES]; /* by pid: each knows what its process's walks take */
-    uint8_t *stack;                              /* OUTSIDE_STACK bytes, of a thread's */
+    uint8_t *stack;                              /* BLOCKED_COPY_MAX bytes, of a thread's */
     uint32_t markers[8];
     uint64_t visited;  /* the last pass of outside_ids() */
     uint64_t ended_ns; /* run_ns of threads that have ended */

@@ -2,6 +2,7 @@
 /* Python stacks, and where blocked threads are, from outside. */
 #include "collect/outside.h"
 
+#include "collect/blocked.h"
 #include "collect/wait_class.h"
 #include "platform/clock.h"
 #include "platform/procfs.h"
@@ -11,10 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-
-/* Of a blocked thread's stack: what lies beyond is read when it is needed. Where the walk does not come to
- * its end, rbp was needed and may lie behind large locals: then once more with all of this. */
-enum { STACK_COPY = 16384, STACK_COPY_MAX = OUTSIDE_STACK };
 
 /* A thread without a Python state is looked for again after so long; its name is read again. */
 #define AGAIN_NS 200000000ull
@@ -208,30 +205,17 @@ static int same_place(const struct proctask_call *a, const struct proctask_call 
     return a->nr == b->nr && a->sp == b->sp && a->pc == b->pc;
 }
 
-/* Python's frames and n bytes of stack of a thread that stands still. */
 static uint32_t walk_blocked(struct outside *o, struct outside_thread *t, struct process *p,
                              const struct proctask_call *call, int python, uint16_t gil, size_t n,
                              uint64_t ts, uint16_t *flags)
 {
     struct wire_sample *s = outside_record(o, t, ts);
-    ssize_t got;
 
     s->regs = (struct walk_regs){.ip = call->pc, .sp = call->sp}; /* no rbp there: see walk_user.h */
     if (t->known.sp == call->sp && t->known.ip == call->pc)
         s->regs = t->known;
     s->flags |= WIRE_TOP | gil;
-    if (python > 0) {
-        s->python_n = (uint16_t)o->python->walk.n;
-        s->flags |= o->python->walk.status == PY_FULL ? WIRE_PY_FULL : 0;
-        outside_record_add(o, o->python->frames, s->python_n * sizeof(*o->python->frames));
-    } else if (python < 0) {
-        s->flags |= WIRE_PY_ERROR;
-    }
-    got = procfs_read_memory((pid_t)t->task.tgid, call->sp, o->stack, n);
-    if (got > 0) {
-        ((struct wire_sample *)o->record.data)->stack_n = (uint32_t)got;
-        outside_record_add(o, o->stack, (size_t)got);
-    }
+    blocked_add(&o->record, (pid_t)t->task.tgid, o->python, python, o->stack, n);
     return outside_record_end(o, p, flags);
 }
 
@@ -270,13 +254,13 @@ int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struc
     python = outside_python(o, t, p, &mem);
     gil = python > 0 ? outside_gil_held(o, t, p, &mem) : 0;
     now.at_gil = (uint8_t)outside_gil(o, t, p, &mem, &call, ts, &now.gil);
-    now.stack = walk_blocked(o, t, p, &call, python, gil, STACK_COPY, ts, &now.flags);
+    now.stack = walk_blocked(o, t, p, &call, python, gil, BLOCKED_COPY, ts, &now.flags);
     if (!(now.flags & EVENT_ROOT)) {
         if (ts - p->rescan_ns >= AGAIN_NS) { /* a caller may be in what was loaded since */
             p->stale = 1;
             track_rescan(o->track, p);
         }
-        now.stack = walk_blocked(o, t, p, &call, python, gil, STACK_COPY_MAX, ts, &now.flags);
+        now.stack = walk_blocked(o, t, p, &call, python, gil, BLOCKED_COPY_MAX, ts, &now.flags);
     }
     if (proctask_call(t->call_fd, &again) != 1 || !same_place(&call, &again)) {
         o->stats.torn++;

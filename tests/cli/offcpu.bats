@@ -188,13 +188,47 @@ short_conserved() {
     holds "$(ns offcpu '^sleep;.*nanosleep') <= 1e9 * $(duration) && $(ns offcpu '^sleep;.*nanosleep') >= 0.7e9 * $(duration)"
 }
 
-@test "a process that was there before: since before the recording" {
-    sleep 30 &
-    pid=$!
-    "$WPROF" record -q --duration 300ms -o s -p $pid
-    kill $pid
+# hang PROG ARGS...: in TARGET, once it says that everybody is where it will stay.
+hang() {
+    "$@" >said 3>&- &
+    TARGET=$!
+    disown
+    for _ in $(seq 400); do
+        ! grep -q ready said || break
+        sleep 0.05
+    done
+    sleep 0.2
+}
+
+@test "a process that was there before: where it is blocked already, and for how long it is recorded" {
+    hang "$WORKLOADS/wait_locks" abba
+    "$WPROF" record -q --duration 300ms -o s -p "$TARGET"
+    kill "$TARGET"
+    "$WPROF" show --waits --top 0 s
     # all of it, and what it takes to begin and to end one
-    holds "$(ns offcpu '^sleep;\[since before the recording\]') >= 0.98e9 * $(duration)"
+    for place in ';take_ab;.*futex' ';take_ba;.*futex' 'main;.*nanosleep'; do
+        holds "$(ns offcpu "$place") >= 0.98e9 * $(duration)"
+    done
+    holds "$(ns offcpu 'since before') == 0"
+    [ "$(waits '(w["what"] or "").startswith("futex 0x")' | wc -l)" = 2 ]
+}
+
+@test "blocked already: Python's frames, and a thousand threads" {
+    cat >many.py <<'END'
+import threading, time
+def parked(e): e.wait()
+e = threading.Event()
+ts = [threading.Thread(target=parked, args=(e,), daemon=True) for _ in range(1000)]
+for t in ts: t.start()
+print("ready", flush=True)
+time.sleep(1000)
+END
+    hang python3 many.py
+    "$WPROF" record -q --duration 3s -o s -p "$TARGET"
+    kill "$TARGET"
+    echo "parked: $(ns offcpu 'parked .many') all: $(ns offcpu .)"
+    holds "$(ns offcpu 'parked .many') >= 0.9 * 1000e9 * $(duration)"
+    holds "$(ns offcpu 'many.py.*(nanosleep|select)') >= 0.98e9 * $(duration)"
 }
 
 @test "^C and kill -9 leave a session that opens" {
