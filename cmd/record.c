@@ -24,8 +24,8 @@ struct record_opts {
     uint64_t interval, min_bytes, min_messages, hops;
     int pipe_bytes;
     int jit_names, jvm;
-    int kill, force, keep_going, inlines, whole_machine, quiet, verbose, sudo;
-    const char *front; /* the collecting half's: elevate.h */
+    int kill, force, keep_going, inlines, whole_machine, quiet, verbose, sudo, as_caller;
+    const char *front; /* the collecting half's: elevate.h; as_caller too */
     struct opt_list pids;
 };
 
@@ -87,6 +87,7 @@ static const struct opt options[] = {
     OPT_FLAG(0, "sudo", struct record_opts, sudo,
              "let sudo run the half that collects; the command stays yours"),
     OPT_STRING(0, "front", struct record_opts, front, "SOCKET", NULL),
+    OPT_FLAG(0, "as-caller", struct record_opts, as_caller, NULL),
     OPT_FLAG('q', "quiet", struct record_opts, quiet, "say only errors"),
     OPT_FLAG('v', "verbose", struct record_opts, verbose, "say more"),
 };
@@ -155,6 +156,7 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
     how.signals[0] = window.start_on;
     how.signals[1] = window.stop_on;
     o.sudo = 0;
+    o.as_caller = 1;
     o.quiet |= log_get_level() < LOG_INFO;
     o.verbose |= log_get_level() > LOG_INFO;
     *vec_push(&args.list) = mem_strdup("--config");
@@ -190,6 +192,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
     struct recorder_opts how = {
         .dir = o->output,
         .force = o->force,
+        .as_caller = o->as_caller,
         .keep_going = o->keep_going,
         .quiet = o->quiet || log_get_level() < LOG_INFO,
         .event = o->event,

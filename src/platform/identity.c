@@ -5,12 +5,15 @@
 #include "base/io.h"
 #include "base/units.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MAX_ANCESTORS = 64 };
@@ -152,4 +155,48 @@ void identity_release(struct identity *id)
     free(id->user);
     free(id->home);
     *id = (struct identity){0};
+}
+
+/* ---- files, as that user's ---- */
+
+static int set_groups(const gid_t *a, size_t n)
+{
+    return (int)syscall(SYS_setgroups, n, a); /* of this thread: the C library would change all threads */
+}
+
+int identity_enter_files(const struct identity *id, struct identity_files *was, struct err *e)
+{
+    int n = getgroups(0, NULL);
+
+    *was = (struct identity_files){0};
+    if (n < 0)
+        return err_sys(e, errno, "getgroups");
+    vec_reserve(&was->groups, (size_t)n + 1);
+    n = getgroups(n, was->groups.a);
+    was->groups.n = n < 0 ? 0 : (size_t)n;
+    was->entered = 1;
+    if (n < 0 || set_groups(id->groups.a, id->groups.n)) {
+        err_sys(e, errno, "groups of %s", id->user);
+        identity_leave_files(was);
+        return -1;
+    }
+    setfsgid(id->gid);
+    setfsuid(id->uid);
+    /* They give what was before, and fail without a word. */
+    if ((uid_t)setfsuid((uid_t)-1) != id->uid || (gid_t)setfsgid((gid_t)-1) != id->gid) {
+        identity_leave_files(was);
+        return err_set(e, "files can't be made as %s", id->user);
+    }
+    return 0;
+}
+
+void identity_leave_files(struct identity_files *was)
+{
+    if (was->entered) {
+        setfsuid(geteuid());
+        setfsgid(getegid());
+        set_groups(was->groups.a, was->groups.n);
+    }
+    vec_release(&was->groups);
+    *was = (struct identity_files){0};
 }

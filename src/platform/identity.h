@@ -29,6 +29,18 @@ struct identity {
 int identity_of_caller(struct identity *id, struct err *e);
 void identity_release(struct identity *id);
 
+/* What identity_enter_files() changed. */
+struct identity_files {
+    int entered;
+    VEC(gid_t) groups;
+};
+
+/* From here on until identity_leave_files() this thread opens, makes and removes files with the rights of
+ * `id` and no others: the kernel takes root's capabilities over files away with the fsuid (setfsuid(2)). -1
+ * with `e`: nothing is changed. */
+int identity_enter_files(const struct identity *id, struct identity_files *was, struct err *e);
+void identity_leave_files(struct identity_files *was);
+
 /* The nearest ancestor of `pid` that is sudo, 0 where there is none or an interactive shell comes first.
  * proc_root is
  * "/proc" or a copy of it. */

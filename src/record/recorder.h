@@ -27,6 +27,7 @@ struct recorder_hooks {
 struct recorder_opts {
     const char *dir; /* NULL: a new name under the current directory */
     int force, keep_going, quiet;
+    int as_caller; /* `record --sudo`: the session is made with the rights of who called sudo, not root's */
     const char *event;  /* NULL: the collector's choice */
     uint64_t frequency; /* Hz */
     const struct topology_opts *topology;

@@ -17,6 +17,7 @@ int recording_init(struct recording *rec, const struct recorder_opts *o, const s
     rec->o = o;
     rec->uid = who->switched ? who->uid : (uid_t)-1;
     rec->gid = who->switched ? who->gid : (gid_t)-1;
+    rec->maker = who->switched && o->as_caller ? who : NULL;
     rec->ctx.store = &rec->store;
     rec->ctx.meta = &rec->meta;
     rec->ctx.event = o->event;
@@ -64,8 +65,14 @@ static int open_session(struct recording *rec, struct err *e)
                                  .gid = rec->gid,
                                  .max_size = rec->o->max_size,
                                  .keep_room = 1};
+    struct identity_files was = {0};
+    int rc;
 
-    return sink_open(&rec->sink, &how, rec->o->ring, &rec->store, &rec->meta, e);
+    if (rec->maker && identity_enter_files(rec->maker, &was, e))
+        return -1;
+    rc = sink_open(&rec->sink, &how, rec->o->ring, &rec->store, &rec->meta, e);
+    identity_leave_files(&was);
+    return rc;
 }
 
 static void visit_ids(void *arg, struct store_visit *v)
@@ -252,8 +259,13 @@ static void drop_marks(struct recording *rec)
 
 void recording_discard(struct recording *rec)
 {
+    struct identity_files was = {0};
+
     drop_marks(rec);
-    sink_discard(&rec->sink);
+    /* Its path is looked up again, and may lead elsewhere by now. */
+    if (!rec->maker || !identity_enter_files(rec->maker, &was, NULL))
+        sink_discard(&rec->sink);
+    identity_leave_files(&was);
 }
 
 void recording_release(struct recording *rec)

@@ -19,6 +19,7 @@ struct recording {
     const struct recorder_opts *o;
     uid_t uid; /* whose the session is; -1: ours */
     gid_t gid;
+    const struct identity *maker; /* with whose rights its directory is made; NULL: ours */
     struct store store;
     struct meta meta;
     struct record_ctx ctx;

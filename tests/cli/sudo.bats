@@ -91,6 +91,40 @@ $D/home" ]
     [ "$(meta s end_reason)" = duration ]
 }
 
+# refused WORDS OPTION...: as the user alone is refused that, so it is with --sudo, and nothing has changed.
+refused() {
+    local words=$1
+    shift
+    fails 125 user "$D/wprof" record "$@" -- touch ran
+    grep -q "$words" "$D/said"
+    fails 125 user "$D/wprof" record --sudo "$@" -- touch ran
+    grep -q "$words" "$D/said"
+    [ ! -e ran ]
+}
+
+@test "the session is made with the user's rights: nothing of others is made or replaced" {
+    may 'ALL=(ALL) NOPASSWD: ALL'
+    mkdir -m 755 "$D/roots"
+    refused 'Permission denied' -o "$D/roots/new"
+    [ ! -e "$D/roots/new" ]
+    "$D/wprof" record -q -o "$D/roots/s" -- true
+    chmod 755 "$D/roots/s"
+    before=$(stat -c '%n %u %g %a %Y %s' "$D/roots/s" "$D/roots/s"/*)
+    refused 'no wprof session' --force -o "$D/roots/s"
+    [ "$(stat -c '%n %u %g %a %Y %s' "$D/roots/s" "$D/roots/s"/*)" = "$before" ]
+    # shellcheck disable=SC2016
+    fails 125 user sh -c 'sleep 30 & '"$D/wprof record --sudo --duration 300ms -o $D/roots/new"' -p $!; code=$?; kill $!; exit $code'
+    grep -q 'Permission denied' "$D/said"
+    [ ! -e "$D/roots/new" ]
+    # where a group of the user's may write, so may he
+    mkdir -m 770 "$D/groups"
+    chgrp 31338 "$D/groups"
+    fails 125 user "$D/wprof" record -q --sudo -o "$D/groups/s" -- true
+    echo 'more:x:31338:wptest' >>"$D/group"
+    fails 0 user "$D/wprof" record -q --sudo -o "$D/groups/s" -- true
+    [ "$(stat -c %u:%g "$D/groups/s" "$D/groups/s"/* | sort -u)" = 31337:31337 ]
+}
+
 @test "a signal's code, a command that isn't there, a directory that is taken" {
     may 'ALL=(ALL) NOPASSWD: ALL'
     # shellcheck disable=SC2016
