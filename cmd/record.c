@@ -3,6 +3,7 @@
 
 #include "analyze/jit_advice.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "platform/pfm.h"
 #include "platform/spawn.h"
 #include "record/collectors.h"
@@ -19,13 +20,14 @@
 enum { MAX_FREQUENCY = 100000 };
 
 struct record_opts {
-    const char *output, *event, *collect, *without, *cgroup, *container, *tier, *start_on, *stop_on, *capture;
-    uint64_t frequency, duration, delay, max_size, min_block, ring;
+    const char *output, *event, *collect, *without, *cgroup, *container, *tier, *start_on, *stop_on, *capture,
+        *ring;
+    uint64_t frequency, duration, delay, max_size, min_block;
     uint64_t interval, min_bytes, min_messages, hops;
     int pipe_bytes;
     int jit_names, jvm;
     int kill, force, keep_going, inlines, whole_machine, quiet, verbose, sudo, as_caller;
-    const char *front; /* the collecting half's: elevate.h; as_caller too */
+    const char *front; /* the collecting half's: elevate.h */
     struct opt_list pids;
 };
 
@@ -46,8 +48,8 @@ static const struct opt options[] = {
                "end the recording when wprof gets SIGNAL; the command runs on"),
     OPT_STRING(0, "capture", struct record_opts, capture, "KIND:N-M",
                "record from the mark that begins step (request ...) N to the end of M"),
-    OPT_DURATION(0, "ring", struct record_opts, ring, "TIME", NULL, NULL,
-                 "keep only the last TIME until the end, a signal or a crash, however long it runs"),
+    OPT_STRING(0, "ring", struct record_opts, ring, "TIME",
+               "keep only the last TIME until the end, a signal or a crash, however long it runs"),
     OPT_FLAG(0, "kill", struct record_opts, kill,
              "end the command when its recording is over: SIGTERM, after 10 s SIGKILL"),
     OPT_SIZE(0, "max-size", struct record_opts, max_size, "SIZE", "1GiB", "record.max-size",
@@ -141,6 +143,31 @@ static int parse_window(struct window_opts *w, const struct record_opts *o, stru
     return 0;
 }
 
+static int parse_ring(uint64_t *ring, const char *text, struct err *e)
+{
+    if (!text)
+        return 0;
+    if (units_parse_duration(text, ring, e))
+        return err_wrap(e, "--ring");
+    return *ring ? 0 : err_set(e, "--ring %s: a ring of no length keeps nothing", text);
+}
+
+/* Whether anything ends the recording before the command. -1 with `e`: nothing can. */
+static int check_kill(const struct recorder_opts *how, struct err *e)
+{
+    const struct window_opts *w = &how->window;
+    char size[32];
+
+    if (!how->kill || w->duration || w->stop_on || (w->capture.kind[0] && w->capture.last != UINT64_MAX))
+        return 0;
+    if (how->ring || !how->max_size)
+        return err_set(e, "--kill: nothing ends this recording before the command "
+                          "(--duration, --stop-on or --capture KIND:N-M does)");
+    log_warn("--kill: only the session's size ends this recording, at %s (--max-size)",
+             units_size(size, sizeof(size), how->max_size));
+    return 0;
+}
+
 /* `record --sudo`: these options and no others hold for the half, whatever root's settings are. */
 static int elevate(const struct record_opts *given, int argc, char **argv, struct err *e)
 {
@@ -198,7 +225,6 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
         .event = o->event,
         .frequency = o->frequency,
         .kill = o->kill,
-        .ring = o->ring,
         .max_size = o->max_size,
         .min_block = o->min_block,
         .collect = o->collect,
@@ -226,7 +252,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
     code = check(o, argc);
     if (code)
         return code;
-    if (parse_window(&how.window, o, &e))
+    if (parse_window(&how.window, o, &e) || parse_ring(&how.ring, o->ring, &e) || check_kill(&how, &e))
         return command_usage(&cmd_record, "%s", e.msg);
     how.collectors = collectors_all(&how.ncollectors);
     if (o->sudo && geteuid())

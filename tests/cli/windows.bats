@@ -90,7 +90,16 @@ need_native() {
     says 'ends before it begins'
     fails 125 "$WPROF" record --kill -p $$
     says 'needs a command'
+    fails 125 "$WPROF" record --ring 0 -- touch ran
+    says 'a ring of no length keeps nothing'
+    fails 125 "$WPROF" record --kill --ring 1s -- touch ran
+    says 'nothing ends this recording before the command'
+    fails 125 "$WPROF" record --kill --max-size 0 --capture step:3- -- touch ran
+    says 'nothing ends this recording before the command'
     [ ! -e ran ]
+    fails 0 "$WPROF" record --kill -o sized -- touch ran
+    says "only the session's size ends this recording, at 1.0 GiB"
+    [ -e ran ]
 }
 
 # ---- signals ----
