@@ -31,7 +31,8 @@ static const struct opt options[] = {
                "html|svg|png|pdf|dot|drawio|gexf|mermaid|text",
                "what to make; all but html and svg are of the topology"),
     OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu",
-               "cpu|offcpu|offwake|runq|gil|timeline|topology", "what to look at"),
+               "cpu|oncpu|offcpu|offwake|waker|runq|gil|timeline|topology",
+               "what to look at; oncpu and waker, as show -m has them, are cpu and offwake"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
                "to FILE, - is stdout (default: the session's name here)"),
     OPT_STRING(0, "only", struct render_opts, only, "WHAT",
@@ -49,7 +50,7 @@ static const struct opt options[] = {
              "processes and threads of one name apart, with their ids"),
 };
 
-/* What each of the choices of --view counts. */
+/* What each of the choices of --view counts. The name of that is a choice, too. */
 static const struct view {
     const char *name, *metric;
 } views[] = {
@@ -65,6 +66,9 @@ static const struct view *find_view(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(views); i++)
         if (!strcmp(views[i].name, name))
+            return &views[i];
+    for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+        if (!strcmp(views[i].metric, name))
             return &views[i];
     return NULL;
 }

@@ -181,7 +181,7 @@ static void choose(struct layout *l, struct flame *f, const struct flame_limits 
 /* ---- order ---- */
 
 struct named {
-    uint64_t head; /* the first eight bytes, big-endian: decides most comparisons */
+    uint64_t head; /* the first eight bytes before any digit, big-endian: decides most comparisons */
     const char *name;
     uint32_t frame, kind;
 };
@@ -191,8 +191,10 @@ static uint64_t name_head(const char *s)
     uint64_t h = 0;
 
     for (int i = 0; i < 8; i++) {
-        h = h << 8 | (uint8_t)*s;
-        s += *s != '\0';
+        int more = *s && (*s < '0' || *s > '9');
+
+        h = h << 8 | (more ? (uint8_t)*s : 0);
+        s += more;
     }
     return h;
 }
@@ -204,7 +206,7 @@ static int by_name(const void *a, const void *b)
 
     if (x->head != y->head)
         return x->head < y->head ? -1 : 1;
-    c = strcmp(x->name, y->name);
+    c = strverscmp(x->name, y->name); /* "step 9" before "step 10" */
     if (c)
         return c;
     if (x->kind != y->kind)

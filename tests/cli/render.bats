@@ -79,6 +79,22 @@ session() {
     [[ $output == *"'cpuu' is none of cpu"* ]]
 }
 
+@test "render --view: what show -m counts is a name, too" {
+    session
+    "$WPROF" render --view cpu -o cpu.html session
+    "$WPROF" render --view oncpu -o oncpu.html session
+    cmp cpu.html oncpu.html
+    run -3 "$WPROF" render --view waker session
+    [[ $output == *"no metric 'waker'"* ]]
+}
+
+@test "render: step 9 stands before step 10" {
+    printf 'app;step %d;work 5\n' 0 1 10 11 2 9 >steps.folded
+    session steps.folded
+    "$WPROF" render -f svg -o out.svg session
+    [ "$(grep -o '<title>step [0-9]*' out.svg | tr -dc '0-9\n' | tr '\n' ' ')" = "0 1 2 9 10 11 " ]
+}
+
 @test "render --format: an unknown one names those there are" {
     run -2 "$WPROF" render --format gif
     [[ $output == *"html|svg"* ]]
