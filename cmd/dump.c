@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 struct dump_opts {
     struct opt_list pids;
@@ -60,6 +61,20 @@ static void print(const struct dump *d, int json)
     buf_release(&out);
 }
 
+static int check_files(const struct dump *d, struct err *e)
+{
+    struct rlimit r = {0};
+
+    if (!d->out_of_files)
+        return 0;
+    getrlimit(RLIMIT_NOFILE, &r);
+    return err_set(
+        e,
+        "this is not all: the %llu files that may be open here were too few to look at every thread "
+        "(a higher limit: ulimit -Hn)",
+        (unsigned long long)r.rlim_cur);
+}
+
 static int dump(const struct dump_opts *o, const struct pids *pids, struct err *e)
 {
     struct dump_how_to how = {
@@ -74,6 +89,7 @@ static int dump(const struct dump_opts *o, const struct pids *pids, struct err *
     if (!rc) {
         waitfor_dump(&d);
         print(&d, o->json);
+        rc = check_files(&d, e);
     }
     dump_release(&d);
     return rc;

@@ -9,6 +9,7 @@
 #include "platform/procfs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 /* At a thread that moves on meanwhile, at once; and once more with all others, so many times with a pause:
  * what wakes up every few ms, as for the GIL, waits for a CPU on a busy machine. */
 enum { LOOKS = 3, LATE_LOOKS = 20, LATE_PAUSE_US = 2000 };
+
+enum { FILES_SPARE = 8 }; /* descriptors that a look at one more thread takes at most */
 
 /* ---- processes ---- */
 
@@ -303,10 +306,23 @@ static void name_others(struct dump_job *j)
     }
 }
 
+/* Threads and processes keep descriptors open until the end: with hardly one left then, there were some that
+ * could not be looked at. */
+static int is_out_of_files(void)
+{
+    int fds[FILES_SPARE], n = 0, out;
+
+    while (n < FILES_SPARE && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+        n++;
+    out = n < FILES_SPARE && (errno == EMFILE || errno == ENFILE);
+    while (n)
+        close(fds[--n]);
+    return out;
+}
+
 static void say_unseen(struct dump_job *j)
 {
     struct dump *d = j->d;
-
     int kernel = !access("/proc/self/stack", R_OK) && !geteuid();
 
     if (d->tier == 'C' || !kernel)
@@ -357,6 +373,7 @@ static int take(struct dump_job *j, const struct dump_how_to *how, struct err *e
         d->tier = 'A';
     for (size_t i = 0; i < d->processes.n; i++)
         note_python(j, &d->processes.a[i]);
+    d->out_of_files = (uint8_t)is_out_of_files();
     d->refused = j->o.stats.refused;
     d->torn = j->o.stats.torn;
     for (size_t i = 0; i < d->processes.n; i++)

@@ -96,11 +96,12 @@ struct dump {
     VEC(struct dump_answer) answers; /* analyze/waitfor.h fills these */
     VEC(struct dump_step) path;
     char tier;
-    char *unseen;      /* what this tier doesn't see, and why; NULL: nothing */
-    uint64_t taken_ns; /* CLOCK_REALTIME */
-    uint64_t took_ns;  /* from the first look to the last */
-    uint64_t refused;  /* threads whose place the kernel didn't tell */
-    uint64_t torn;     /* looks that found a thread moving */
+    char *unseen;         /* what this tier doesn't see, and why; NULL: nothing */
+    uint64_t taken_ns;    /* CLOCK_REALTIME */
+    uint64_t took_ns;     /* from the first look to the last */
+    uint64_t refused;     /* threads whose place the kernel didn't tell */
+    uint64_t torn;        /* looks that found a thread moving */
+    uint8_t out_of_files; /* not everything could be looked at: too few descriptors are allowed */
 };
 
 void dump_release(struct dump *d);

@@ -66,6 +66,18 @@ END
     grep -q "deadlock: ab\[$TARGET/[0-9]*\] waits for ba\[$TARGET/[0-9]*\] (mutex 0x" out
 }
 
+@test "with too few descriptors for all threads it says so, and fails" {
+    hang "$WORKLOADS/wait_locks" abba
+    for n in 20 14; do
+        code=0
+        (ulimit -n $n && exec "$WPROF" dump -p "$TARGET") >out 2>err || code=$?
+        [ $code = 3 ]
+        grep -q "not all: the $n files that may be open here were too few" err
+    done
+    "$WPROF" dump -p "$TARGET" >out 2>err
+    [ ! -s err ]
+}
+
 @test "a mutex that is locked twice" {
     hang "$WORKLOADS/wait_locks" self
     dumped 'kinds == ["deadlock"]' '"waits for itself" in a'
