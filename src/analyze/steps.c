@@ -310,12 +310,24 @@ static void fill_part(const struct steps *x, const struct part *p, uint64_t time
             mem_printf("%s%s%s", waits_reason((unsigned)(p->wait >> 32)), *place ? " in " : "", place);
 }
 
+static void fill_note(const char *const *notes, size_t n, union table_cell *c)
+{
+    struct buf b = {0};
+
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&b, "%s%s", i ? ", " : "", notes[i]);
+    if (n)
+        c[NOTE].text = buf_detach(&b);
+}
+
 static void fill_unit(const struct steps *x, size_t i, uint64_t median, union table_cell *c)
 {
     const struct unit *u = unit_at(x, i);
     uint64_t time = u->end - u->start, start = x->s->meta.start_mono;
     uint64_t before = u->start < start ? (u->end < start ? u->end : start) - u->start : 0;
     struct buf label = {0};
+    const char *notes[3] = {0};
+    size_t n = 0;
     int slow = median && (double)time >= SLOW * (double)median;
 
     units_label(x->u, u, &label);
@@ -324,9 +336,13 @@ static void fill_unit(const struct steps *x, size_t i, uint64_t median, union ta
     c[START].count = u->start > start ? u->start - start : 0;
     fill_part(x, &x->parts[i], time, time - before, c);
     c[OF_MEDIAN].share = median ? (double)time / (double)median : NAN;
-    if (slow || u->open)
-        c[NOTE].text =
-            mem_printf("%s%s%s", slow ? "slow" : "", slow && u->open ? ", " : "", u->open ? "open" : "");
+    if (slow)
+        notes[n++] = "slow";
+    if (before) /* its other columns know nothing of that time */
+        notes[n++] = "begun before the recording";
+    if (u->open)
+        notes[n++] = "open";
+    fill_note(notes, n, c);
 }
 
 /* The process's time in the recording that no unit covers. */

@@ -348,6 +348,26 @@ static void table(void **state)
     session_free(&s);
 }
 
+/* --capture begins with a mark, recording a moment later; and it ends with one. */
+static void cut_off(void **state)
+{
+    struct session s;
+    struct table t;
+
+    session_init(&s);
+    s.meta.start_mono += 120;
+    mark(&s, MAIN_TASK, "step 3", 990, 1000);
+    s.store.events.a[s.store.events.n - 1].flags |= EVENT_OPEN;
+    table_of(&t, &s, "step", 0);
+    assert_string_equal(cell(&t, 0, "note")->text, "begun before the recording");
+    assert_int_equal(cell(&t, 0, "ns")->count, 100);
+    assert_int_equal(cell(&t, 0, "oncpu_ns")->count, 0);
+    assert_null(cell(&t, 1, "note")->text);
+    assert_string_equal(cell(&t, 4, "note")->text, "open");
+    table_release(&t);
+    session_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +379,7 @@ int main(void)
         cmocka_unit_test(whose_steps_count),
         cmocka_unit_test(split_up),
         cmocka_unit_test(table),
+        cmocka_unit_test(cut_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
