@@ -25,6 +25,10 @@ make_small() {
     [[ $output == *"built without BPF"* ]]
     run -0 "$SMALL/wprof" topo --without-source pipe
     [[ $output == *"Process(pid="* ]]
+    run -3 "$SMALL/wprof" topo --format svg
+    [[ $output == *"built without Graphviz"* ]]
+    "$SMALL/wprof" topo --format mermaid | grep -q '^flowchart LR'
+    "$SMALL/wprof" topo --format drawio --layout constraint | grep -q '</mxfile>'
     if command -v ldd >/dev/null; then
         ! ldd "$SMALL/wprof" | grep -E 'libpfm|libbpf|libcgraph|libgvc'
     fi
