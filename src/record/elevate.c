@@ -2,16 +2,15 @@
 #include "record/elevate.h"
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "platform/spawn.h"
 #include "record/jit_env.h"
 #include "record/link.h"
 #include "record/signals.h"
+#include "record/sudo.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,10 +21,8 @@ struct elevate {
     struct signals signals;
     struct spawn spawn;
     struct jit_env env;
-    pid_t sudo;        /* 0: none, or waited for */
+    struct sudo sudo;
     int listener, fd;  /* fd: to the half; -1 */
-    int talk;          /* sudo's stderr; -1 */
-    struct buf said;   /* of it */
     int met;           /* the half has been there */
     int running;       /* the command has passed its gate */
     int zombie, ended; /* it has ended; and was waited for */
@@ -33,133 +30,13 @@ struct elevate {
     int status;
 };
 
-/* ---- sudo ---- */
-
-static char *own_path(struct err *e)
-{
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-    if (n <= 0) {
-        err_sys(e, errno, "/proc/self/exe");
-        return NULL;
-    }
-    path[n] = '\0';
-    return mem_strdup(path);
-}
-
-/* sudo [-n] -- wprof half... [name], NULL-terminated; strings are borrowed. */
-static char **sudo_argv(const char *self, int ask, const char *const *half, size_t n, const char *name)
-{
-    char **argv = mem_calloc(n + 6, sizeof(*argv)), **at = argv;
-
-    *at++ = (char *)"sudo";
-    if (!ask)
-        *at++ = (char *)"-n";
-    *at++ = (char *)"--";
-    *at++ = (char *)self;
-    for (size_t i = 0; i < n; i++)
-        *at++ = (char *)half[i];
-    if (name)
-        *at++ = (char *)name;
-    return argv;
-}
-
-static void __attribute__((noreturn)) no_sudo(void)
-{
-    static const char text[] = "there is no sudo in PATH";
-
-    if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-        _exit(1);
-    _exit(1);
-}
-
-static void restore(const struct elevate *v)
-{
-    sigaction(SIGPIPE, &v->signals.before.pipe, NULL);
-    sigaction(SIGCHLD, &v->signals.before.chld, NULL);
-    sigprocmask(SIG_SETMASK, &v->signals.before.mask, NULL);
-}
-
-/* In the background, with our end of its stderr in v->talk. */
-static int start_sudo(struct elevate *v, char **argv, struct err *e)
-{
-    int talk[2], nothing;
-
-    if (pipe2(talk, O_CLOEXEC))
-        return err_sys(e, errno, "pipe");
-    v->sudo = fork();
-    if (v->sudo < 0) {
-        v->sudo = 0;
-        close(talk[0]);
-        close(talk[1]);
-        return err_sys(e, errno, "fork");
-    }
-    if (!v->sudo) {
-        setpgid(0, 0);
-        nothing = open("/dev/null", O_RDWR);
-        dup2(nothing, STDIN_FILENO);
-        dup2(nothing, STDOUT_FILENO);
-        dup2(talk[1], STDERR_FILENO);
-        restore(v);
-        setenv("LC_ALL", "C", 1); /* its words are looked into */
-        execvp("sudo", argv);
-        no_sudo();
-    }
-    close(talk[1]);
-    v->talk = talk[0];
-    fcntl(v->talk, F_SETFL, O_NONBLOCK);
-    return 0;
-}
-
-static void hear(struct elevate *v)
-{
-    char text[512];
-    ssize_t n;
-
-    while (v->talk >= 0 && (n = read(v->talk, text, sizeof(text))) != 0) {
-        if (n < 0) {
-            if (errno == EINTR)
-                continue;
-            return;
-        }
-        if (v->said.len < 4096)
-            buf_add(&v->said, text, (size_t)n);
-    }
-    if (v->talk >= 0)
-        close(v->talk);
-    v->talk = -1;
-}
-
-/* Asks for the password on the terminal: 0 when sudo has it. */
-static int ask_password(struct elevate *v)
-{
-    char *argv[] = {(char *)"sudo", (char *)"-v", NULL};
-    int status = -1, terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
-    pid_t pid;
-
-    if (terminal < 0)
-        return -1;
-    close(terminal);
-    pid = fork();
-    if (!pid) {
-        restore(v);
-        execvp("sudo", argv);
-        _exit(1);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
-}
-
 /* ---- what happens ---- */
 
 static void note_children(struct elevate *v)
 {
     siginfo_t info = {0};
 
-    if (v->sudo && waitpid(v->sudo, NULL, WNOHANG) == v->sudo)
-        v->sudo = 0;
+    sudo_look(&v->sudo);
     if (v->running && !v->zombie && !waitid(P_PID, (id_t)v->spawn.pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
         info.si_pid)
         v->zombie = 1;
@@ -197,20 +74,20 @@ static void handle_signals(struct elevate *v)
 /* Until one of the descriptors has something, or a signal came; 1: the socket does. */
 static int wait_for(struct elevate *v, int socket)
 {
-    struct pollfd fds[] = {{v->signals.fd, POLLIN, 0}, {socket, POLLIN, 0}, {v->talk, POLLIN, 0}};
+    struct pollfd fds[] = {{v->signals.fd, POLLIN, 0}, {socket, POLLIN, 0}, {v->sudo.talk, POLLIN, 0}};
 
     if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
         return 0;
     if (fds[0].revents)
         handle_signals(v);
     if (fds[2].revents)
-        hear(v);
+        sudo_hear(&v->sudo);
     return fds[1].revents != 0;
 }
 
 /* ---- meeting the half ---- */
 
-/* 0: the half is there. 1: sudo ended without, as v->said tells. */
+/* 0: the half is there. 1: sudo ended without, as v->sudo.said tells. */
 static int wait_for_half(struct elevate *v, struct err *e)
 {
     while (v->fd < 0) {
@@ -229,55 +106,39 @@ static int wait_for_half(struct elevate *v, struct err *e)
         if (v->interrupted)
             return err_set(e, "interrupted");
         note_children(v);
-        if (!v->sudo) {
-            hear(v);
+        if (!v->sudo.pid) {
+            sudo_hear(&v->sudo);
             return 1;
         }
     }
     return 0;
 }
 
-/* What sudo said last, its name in front or not: warnings come before. */
-static int refused(struct elevate *v, struct err *e)
-{
-    const char *said, *line;
-
-    while (v->said.len && strchr("\r\n", v->said.data[v->said.len - 1]))
-        v->said.data[--v->said.len] = '\0';
-    said = buf_str(&v->said);
-    line = strrchr(said, '\n');
-    said = line ? line + 1 : said;
-    said += strncmp(said, "sudo: ", 6) ? 0 : 6;
-    return err_set(e, "--sudo: sudo: %s", *said ? said : "it ended without a word");
-}
-
 static int try_sudo(struct elevate *v, char **argv, struct err *e)
 {
-    buf_clear(&v->said);
-    return start_sudo(v, argv, e) ? -1 : wait_for_half(v, e);
+    return sudo_start(&v->sudo, argv, &v->signals.before, e) ? -1 : wait_for_half(v, e);
 }
 
 static int meet(struct elevate *v, struct err *e)
 {
-    char name[LINK_NAME], *self = own_path(e), **argv;
+    char name[LINK_NAME], **argv;
     int rc;
 
-    v->listener = self ? link_listen(name, e) : -1;
-    if (v->listener < 0) {
-        free(self);
+    v->listener = link_listen(name, e);
+    if (v->listener < 0)
         return -1;
-    }
-    argv = sudo_argv(self, 0, v->o->half, v->o->nhalf, name);
+    argv = sudo_argv(0, v->o->half, v->o->nhalf, name, e);
+    if (!argv)
+        return -1;
     rc = try_sudo(v, argv, e);
-    if (rc == 1 && strstr(buf_str(&v->said), "password") && !ask_password(v)) {
+    if (rc == 1 && sudo_wants_password(&v->sudo) && !sudo_ask_password(&v->signals.before)) {
         rc = try_sudo(v, argv, e);
-        if (rc == 1 && strstr(buf_str(&v->said), "password"))
+        if (rc == 1 && sudo_wants_password(&v->sudo))
             rc = err_set(e, "--sudo: sudo asks for the password each time here (timestamp_timeout=0): use "
                             "`sudo wprof record`, which runs the command as you, too");
     }
-    free(argv);
-    free(self);
-    return rc == 1 ? refused(v, e) : rc;
+    sudo_free_argv(argv);
+    return rc == 1 ? sudo_refused(&v->sudo, e) : rc;
 }
 
 /* ---- the command ---- */
@@ -417,16 +278,13 @@ static void release(struct elevate *v)
     part(v);
     if (v->listener >= 0)
         close(v->listener);
-    if (v->talk >= 0)
-        close(v->talk);
-    if (v->sudo) /* it may not be ours to end: one that nobody ever heard of isn't waited for */
-        waitpid(v->sudo, NULL, v->met ? 0 : WNOHANG);
+    sudo_release(&v->sudo,
+                 v->met); /* it may not be ours to end: one that nobody ever heard of isn't waited for */
     if (v->ended)
         v->spawn.pid = 0;
     spawn_cancel(&v->spawn);
     if (v->signals.fd >= 0)
         signals_give_back(&v->signals);
-    buf_release(&v->said);
     jit_env_release(&v->env);
 }
 
@@ -474,7 +332,7 @@ static int get_ready(struct elevate *v, struct err *e)
 
 int elevate_run(const struct elevate_opts *o, struct err *e)
 {
-    struct elevate v = {.o = o, .listener = -1, .fd = -1, .talk = -1, .signals = {.fd = -1}};
+    struct elevate v = {.o = o, .listener = -1, .fd = -1, .sudo = {.talk = -1}, .signals = {.fd = -1}};
     int code = SPAWN_FAILED;
 
     char **env = spawn_env(NULL);
@@ -495,14 +353,12 @@ int elevate_run(const struct elevate_opts *o, struct err *e)
 
 int elevate_exec(const char *const *half, size_t nhalf, struct err *e)
 {
-    char *self = own_path(e), **argv;
+    char **argv = sudo_argv(1, half, nhalf, NULL, e);
 
-    if (!self)
+    if (!argv)
         return -1;
-    argv = sudo_argv(self, 1, half, nhalf, NULL);
     execvp("sudo", argv);
     err_sys(e, errno, "--sudo: sudo");
-    free(argv);
-    free(self);
+    sudo_free_argv(argv);
     return -1;
 }
