@@ -175,7 +175,7 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
     struct opt_args args = {0};
     struct window_opts window;
     struct elevate_opts how = {
-        .argv = argv, .jit_names = o.jit_names, .jvm = o.jvm, .keep_going = o.keep_going};
+        .argv = argv, .dir = o.output, .jit_names = o.jit_names, .jvm = o.jvm, .keep_going = o.keep_going};
     int code = SPAWN_FAILED;
 
     if (parse_window(&window, &o, e))
@@ -197,7 +197,7 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
     if (argc)
         code = elevate_run(&how, e);
     else
-        elevate_exec(how.half, how.nhalf, e);
+        elevate_exec(&how, e);
     for (size_t i = 0; i < args.list.n; i++)
         free(args.list.a[i]);
     vec_release(&args.list);

@@ -2,6 +2,7 @@
 #include "model/session_dir.h"
 
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "model/session.h"
 #include "model/wlog.h"
@@ -9,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -232,4 +234,32 @@ int session_dir_clear(int dirfd, struct err *e)
     names_release(&names);
     meta_release(&m);
     return rc;
+}
+
+static int may_write_parent(const char *path, struct err *e)
+{
+    const char *end = path + strlen(path), *slash;
+    char *parent;
+    int rc;
+
+    while (end > path + 1 && end[-1] == '/')
+        end--;
+    slash = memrchr(path, '/', (size_t)(end - path));
+    parent = slash ? mem_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : mem_strdup(".");
+    rc = faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) ? err_sys(e, errno, "mkdir %s", path) : 0;
+    free(parent);
+    return rc;
+}
+
+int session_dir_may_make(const char *path, struct err *e)
+{
+    struct stat st;
+
+    if (!path)
+        return may_write_parent("a session", e);
+    if (lstat(path, &st))
+        return errno == ENOENT ? may_write_parent(path, e) : err_sys(e, errno, "%s", path);
+    if (st.st_uid != geteuid() && geteuid())
+        return err_set(e, "%s is another user's: a session isn't written there (another -o)", path);
+    return 0;
 }

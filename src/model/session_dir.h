@@ -27,4 +27,10 @@ size_t session_dir_list(int dirfd, struct buf *names);
  */
 int session_dir_clear(int dirfd, struct err *e);
 
+/*
+ * Whether this process's user may make a session there, or replace one: for somebody else who makes it in the
+ * user's name. path NULL: one without a name yet, in the current directory. -1 with `e`.
+ */
+int session_dir_may_make(const char *path, struct err *e);
+
 #endif

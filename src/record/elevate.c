@@ -2,6 +2,7 @@
 #include "record/elevate.h"
 
 #include "base/log.h"
+#include "model/session_dir.h"
 #include "platform/spawn.h"
 #include "record/jit_env.h"
 #include "record/link.h"
@@ -313,8 +314,10 @@ static int get_ready(struct elevate *v, struct err *e)
 {
     struct spawn_how how = {.argv = v->o->argv, .signals = &v->signals.before, .more = v->env.list.a};
     struct err why = {0};
-    int rc = meet(v, &why);
+    int rc = session_dir_may_make(v->o->dir, &why); /* the half may make it anywhere */
 
+    if (!rc)
+        rc = meet(v, &why);
     if (!rc)
         rc = prepare(v, &why);
     if (rc && v->spawn.failure) { /* of the command itself */
@@ -351,10 +354,13 @@ int elevate_run(const struct elevate_opts *o, struct err *e)
     return code;
 }
 
-int elevate_exec(const char *const *half, size_t nhalf, struct err *e)
+int elevate_exec(const struct elevate_opts *o, struct err *e)
 {
-    char **argv = sudo_argv(1, half, nhalf, NULL, e);
+    char **argv;
 
+    if (session_dir_may_make(o->dir, e))
+        return -1;
+    argv = sudo_argv(1, o->half, o->nhalf, NULL, e);
     if (!argv)
         return -1;
     execvp("sudo", argv);

@@ -20,6 +20,7 @@ struct elevate_opts {
     char *const *argv;       /* the command */
     const char *const *half; /* arguments of this program, after which the socket's name comes */
     size_t nhalf;
+    const char *dir;    /* -o; NULL */
     int signals[2];     /* that are the recording's own (window.h); 0: none */
     int jit_names, jvm; /* jit_env.h */
     int keep_going;     /* run the command even if nothing can be recorded */
@@ -29,6 +30,6 @@ struct elevate_opts {
 int elevate_run(const struct elevate_opts *o, struct err *e);
 
 /* Without a command: becomes `sudo wprof half...`. Only returns, with `e`, where that fails. */
-int elevate_exec(const char *const *half, size_t nhalf, struct err *e);
+int elevate_exec(const struct elevate_opts *o, struct err *e);
 
 #endif

@@ -138,6 +138,20 @@ refused() {
     [ ! -e ran ]
 }
 
+@test "the session is made where the user may make it, and nowhere else" {
+    may 'ALL=(ALL) NOPASSWD: ALL'
+    mkdir -m 755 "$D/roots"
+    mkdir -m 700 "$D/roots/s"
+    fails 125 user "$D/wprof" record --sudo -o "$D/roots/new" -- touch ran
+    grep -q 'new: Permission denied' "$D/said"
+    fails 125 user "$D/wprof" record --sudo --force -o "$D/roots/s" -- touch ran
+    grep -q "s is another user's" "$D/said"
+    fails 125 user "$D/wprof" record --sudo --duration 1s -o "$D/roots/new" -p 1
+    grep -q 'new: Permission denied' "$D/said"
+    [ ! -e "$D/roots/new" ] && [ ! -e ran ]
+    [ "$(stat -c %u "$D/roots/s")" = 0 ]
+}
+
 @test "SIGTERM reaches the command" {
     may 'ALL=(ALL) NOPASSWD: ALL'
     # shellcheck disable=SC2016
