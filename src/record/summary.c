@@ -66,7 +66,8 @@ static void add_measured(struct buf *out, const struct quality *q)
     buf_addf(out, "  measured  %s of %s samples, %s lost", units_count(taken, sizeof(taken), q->taken),
              units_count(expected, sizeof(expected), q->expected), units_count(lost, sizeof(lost), q->lost));
     if (q->taken) {
-        add_share(out, ", ", q->unwound_share, " unwound to the root");
+        if (!isnan(q->unwound_share))
+            add_share(out, ", ", q->unwound_share, " unwound to the root");
         if (q->python)
             add_share(out, ", ", q->python_share, " of Python's with its frames");
     }

@@ -151,7 +151,7 @@ static void add_stacks(struct figures *f, const struct quality *q)
     }
 
     x = add(f, "truncated", "samples whose stack was deeper than the limit");
-    if (measured)
+    if (measured || q->truncated)
         set_count(x, q->truncated, q->taken);
     if (share_of(q->truncated, q->taken) > MAX_CUT_SHARE) {
         x->bad = 1;

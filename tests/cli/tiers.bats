@@ -87,6 +87,22 @@ split_holds() {
     [ "$(quality s unwound_share)" = None ]
 }
 
+@test "tier C: what isn't measured is in no sentence; Python deeper than the limit is counted" {
+    works C
+    need_python
+    user "$WPROF" record --tier C -F 199 -o s -- "$PYTHON" -c 'import sys, time
+sys.setrecursionlimit(5000)
+def deep(n):
+    if n: return deep(n - 1)
+    end = time.monotonic() + 0.6
+    while time.monotonic() < end: pass
+deep(900)' 2>said
+    run ! grep -q "not measured unwound" said
+    run -0 "$WPROF" show s
+    [[ $output =~ beware\ +[0-9.]+\ %\ stacks\ were\ deeper || $output =~ beware\ +[0-9]+.*stacks\ were\ deeper ]]
+    [[ $output != *"not measured stacks"* ]]
+}
+
 @test "tier C: of C programs the processes' CPU times are right" {
     works C
     user "$WPROF" record -q --tier C -F 199 -o s -- sh -c '"$1" 0.7 & "$1" 0.3 & wait' sh "$D/split"
