@@ -5,6 +5,7 @@
 #include "analyze/jit_advice.h"
 #include "analyze/language.h"
 #include "analyze/symbolize.h"
+#include "analyze/topology_shares.h"
 #include "analyze/wait_chain.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -41,13 +42,14 @@ void record_seal_graph(void *arg, struct graph *g)
 }
 
 static int derive_topology(const struct record_seal *p, struct session_writer *w, struct meta *m,
-                           struct err *e)
+                           const struct store *s, struct err *e)
 {
     struct buf text = {0};
     int rc;
 
     if (!p->graph)
         return 0;
+    topology_shares(p->graph, s);
     graph_json_write(p->graph, 2, &text);
     buf_addch(&text, '\n');
     rc = session_add_artifact(w, m, "topology", "topology.json", buf_str(&text), text.len, e);
@@ -99,7 +101,7 @@ int record_seal_derive(void *arg, struct session_writer *w, struct meta *m, stru
     if (!rc)
         rc = derive_folded(p, w, m, s, "offcpu", "offcpu-folded", "offcpu.folded.txt", e);
     if (!rc)
-        rc = derive_topology(p, w, m, e);
+        rc = derive_topology(p, w, m, s, e);
     buf_release(&text);
     return rc;
 }
