@@ -19,6 +19,7 @@
 #define MIN_PYTHON_SHARE  0.995
 #define MAX_CUT_SHARE     0.01
 #define MAX_COST_SHARE    0.05
+#define MOSTLY_WAITS      0.1 /* of the time, on a CPU: at most */
 #define FEW_SAMPLES       100
 
 void figures_release(struct figures *f)
@@ -179,7 +180,15 @@ static void add_python(struct figures *f, const struct quality *q)
     }
 }
 
-static void add_cost(struct figures *f, const struct quality *q)
+/* Of what mostly waits, samples are few and cost next to nothing. */
+static const char *cheaper(const struct quality *q, const struct meta *m)
+{
+    return q->target_cpu_s < MOSTLY_WAITS * m->duration_s
+               ? "it mostly waits; a longer --min-block, or --without offcpu or metrics, disturbs less"
+               : "a lower frequency, a longer --min-block, or --without metrics, disturbs less";
+}
+
+static void add_cost(struct figures *f, const struct quality *q, const struct meta *m)
 {
     struct figure *x = add(f, "cost",
                            "time in wprof's kernel programs and in its own process, as a share of the "
@@ -188,7 +197,7 @@ static void add_cost(struct figures *f, const struct quality *q)
     set_share(x, q->cost_share);
     if (q->cost_share > MAX_COST_SHARE) {
         x->bad = 1;
-        warn(f, "Recording cost %s of the target's CPU time: a lower frequency disturbs less.", x->value);
+        warn(f, "Recording cost %s of the target's CPU time: %s.", x->value, cheaper(q, m));
     }
 }
 
@@ -257,7 +266,7 @@ void figures_make(struct figures *f, const struct quality *q, const struct meta 
     add_samples(f, q);
     add_stacks(f, q);
     add_python(f, q);
-    add_cost(f, q);
+    add_cost(f, q, m);
     if (!imported && q->taken && q->taken < FEW_SAMPLES)
         warn(f, "Only %llu samples: shares are rough.", (unsigned long long)q->taken);
     add_state(f, m);

@@ -267,3 +267,10 @@ END
     holds "$(counter offcpu.switches) >= 4000"
     holds "$(counter offcpu.spans) + $(counter offcpu.short) >= $(counter offcpu.switches)"
 }
+
+@test "what recording a program that sleeps costs is not put on the sampling frequency" {
+    "$WPROF" record -q -o s -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done'
+    run -0 "$WPROF" show s
+    [[ $output != *"lower frequency"* ]]
+    [[ $output != *"Recording cost"* || $output == *"--without offcpu or metrics"* ]]
+}
