@@ -24,8 +24,9 @@
 #define SECOND 1000000000ull
 
 #define FIRST_NS    (SECOND / 2) /* a command that is over by then is told by its events alone */
-#define LATER_TIMES 8            /* without --interval looks get rarer: half a second, 4, 32, 256 ... */
-#define LINES_MAX   (256ull << 20)
+#define LATER_TIMES 32 /* a look costs 50 ms: without --interval they get rarer, after 0.5, 16, 512 s more   \
+                        */
+#define LINES_MAX (256ull << 20)
 
 enum { LAST_MS = 2000, PENDING_MS = 500, MAP_FULL = BPFSIDE_FLOWS_MAX / 2 };
 
