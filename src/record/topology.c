@@ -23,10 +23,10 @@
 
 #define SECOND 1000000000ull
 
+/* A look costs 50 ms: without --interval the second is 16 s after the first, the third 9 minutes later. */
 #define FIRST_NS    (SECOND / 2) /* a command that is over by then is told by its events alone */
-#define LATER_TIMES 32 /* a look costs 50 ms: without --interval they get rarer, after 0.5, 16, 512 s more   \
-                        */
-#define LINES_MAX (256ull << 20)
+#define LATER_TIMES 32
+#define LINES_MAX   (256ull << 20)
 
 enum { LAST_MS = 2000, PENDING_MS = 500, MAP_FULL = BPFSIDE_FLOWS_MAX / 2 };
 
