@@ -6,7 +6,7 @@
 #include "analyze/language.h"
 #include "analyze/symbolize.h"
 #include "analyze/topology_shares.h"
-#include "analyze/wait_chain.h"
+#include "analyze/wait_summary.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "model/graph_json.h"
@@ -91,7 +91,7 @@ int record_seal_derive(void *arg, struct session_writer *w, struct meta *m, stru
         if (language_name((enum language)l) && stats.languages & 1u << l)
             meta_add_language(m, language_name((enum language)l));
     quality_compute(&p->quality, s, m);
-    p->wait.share = wait_chain(&p->wait.text, s, m);
+    p->wait.share = wait_summary(&p->wait.text, s, m);
     advise(p, m, s);
     rc = fold_store(&p->profile, s, m->start_mono, &fold, e);
     if (!rc) {

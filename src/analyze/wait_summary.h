@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the main thread of what was recorded waited for, in one phrase. */
-#ifndef WPROF_ANALYZE_WAIT_CHAIN_H
-#define WPROF_ANALYZE_WAIT_CHAIN_H
+#ifndef WPROF_ANALYZE_WAIT_SUMMARY_H
+#define WPROF_ANALYZE_WAIT_SUMMARY_H
 
 #include "base/buf.h"
 #include "model/session.h"
@@ -13,6 +13,6 @@
  * the share of the recorded time that the main thread waited; 0, and nothing is appended, where that is less
  * than a tenth.
  */
-double wait_chain(struct buf *out, const struct store *s, const struct meta *m);
+double wait_summary(struct buf *out, const struct store *s, const struct meta *m);
 
 #endif

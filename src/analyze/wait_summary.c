@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/wait_chain.h"
+#include "analyze/wait_summary.h"
 
 #include "analyze/waits_top.h"
 #include "base/map.h"
@@ -118,7 +118,7 @@ static void add_wakers(struct buf *out, const struct store *s, struct link *l, u
         buf_addf(out, ", which waited: %s", waits_reason(l->reason.id));
 }
 
-double wait_chain(struct buf *out, const struct store *s, const struct meta *m)
+double wait_summary(struct buf *out, const struct store *s, const struct meta *m)
 {
     uint64_t time = m->end_mono > m->start_mono ? m->end_mono - m->start_mono : 0;
     uint32_t task = main_task(s, (uint32_t)m->pid);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/wait_chain.h"
+#include "analyze/wait_summary.h"
 
 #define MS 1000000ull
 
@@ -60,7 +60,7 @@ static void ran(uint32_t who, uint64_t samples, const char *func)
 static void says(const char *text, double share)
 {
     struct buf b = {0};
-    double got = wait_chain(&b, &store, &meta);
+    double got = wait_summary(&b, &store, &meta);
 
     assert_string_equal(buf_str(&b), text);
     assert_true(got > share - 1e-9 && got < share + 1e-9);
