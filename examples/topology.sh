@@ -14,8 +14,3 @@ out=${2:-.}
 "$WPROF" render --view topology --format drawio -o "$out/topology.drawio" "$out/topology"
 "$WPROF" render --view topology --format gexf --layout gephi -o "$out/topology.gexf" "$out/topology"
 "$WPROF" render --view topology --format mermaid -o - "$out/topology" # into a ticket, between ```mermaid and ```
-
-# Of a recording: who talked to whom meanwhile, and whether another run did the same.
-wprof record --interval 1s -o before -- "$@"
-wprof record --interval 1s -o after -- "$@"
-wprof diff --topology --by-name before after || echo "they differ"
