@@ -28,7 +28,7 @@
 #define LATER_TIMES 32
 #define LINES_MAX   (256ull << 20)
 
-enum { LAST_MS = 2000, PENDING_MS = 500, MAP_FULL = BPFSIDE_FLOWS_MAX / 2 };
+enum { LAST_MS = 2000, PENDING_MS = 50, MAP_FULL = BPFSIDE_FLOWS_MAX / 2 };
 
 struct collector {
     struct record_ctx *ctx;
@@ -416,8 +416,8 @@ static void last_look(struct collector *c)
 {
     if (c->look.busy && topology_look_wait(&c->look, PENDING_MS))
         take(c);
-    if (c->ended || c->look.busy || c->look.fd < 0)
-        return;
+    if (c->ended || c->look.busy || c->look.fd < 0 || c->counts || !c->opts.interval)
+        return; /* the target runs on meanwhile, which others take for time that was recorded */
     ask(c);
     for (uint64_t end = clock_monotonic() + LAST_MS * 1000000ull; c->look.busy;) {
         uint64_t now = clock_monotonic();
