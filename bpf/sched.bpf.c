@@ -8,6 +8,7 @@
  * scratch space per CPU.
  */
 #include "bpf/gil.h"
+#include "bpf/mutex.h"
 #include "bpf/off_exact.h"
 #include "bpf/stack.h"
 
@@ -301,6 +302,7 @@ static __always_inline void off_wait(struct wire_wait *w, struct task_struct *t,
     w->fd = -1;
     w->mode = 0;
     w->ino = 0;
+    w->owner = 0;
     w->arg0 = w->arg1 = 0;
     w->syscall = -1;
     if (t->flags & PF_KTHREAD) {
@@ -350,6 +352,17 @@ static __always_inline int off_gil(struct off_task *o, struct task_struct *t, __
     return 0;
 }
 
+/* Who holds the mutex that the current thread goes to sleep on. */
+static __always_inline __u32 off_owner(const struct wire_wait *w, struct task_struct *t)
+{
+    struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
+    __u32 words[MUTEX_WORDS];
+
+    if (w->syscall != MUTEX_SYSCALL || bpf_probe_read_user(words, sizeof(words), (void *)w->arg0))
+        return 0;
+    return mutex_owner(words, r->si, r->dx);
+}
+
 enum { SYSCALL_SCHED_YIELD = 24 }; /* arch/x86/entry/syscalls/syscall_64.tbl */
 
 static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_task *o, struct task_struct *t,
@@ -379,6 +392,8 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
         o->gil_sp = 0;
     else if (o->wait.reason != off_config.futex || off_gil(o, t, now))
         o->gil_since = o->gil_sp = 0;
+    if (!preempted && state && o->wait.reason == off_config.futex)
+        o->wait.owner = off_owner(&o->wait, t);
     if (preempted || !state) {
         o->flags = WIRE_SPAN_PREEMPTED;
         if (!preempted && o->wait.syscall == SYSCALL_SCHED_YIELD)

@@ -174,7 +174,7 @@ struct wire_wait {
     __u32 reason;  /* as in wire_off_config */
     __s32 fd;      /* what the call is about, -1: no descriptor */
     __u32 mode;    /* that file's, as in stat(2); 0: unknown */
-    __u32 pad;
+    __u32 owner;   /* of the mutex that the futex seems to be, in the innermost pid namespace; 0: of none */
     __u64 ino;
     __u64 arg0, arg1; /* of the system call */
 };

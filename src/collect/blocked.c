@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/blocked.h"
 
+#include "bpf/mutex.h"
 #include "platform/procfs.h"
 
 static struct wire_sample *sample(struct buf *record)
@@ -28,4 +29,14 @@ void blocked_add(struct buf *record, pid_t pid, const struct py_stack *python, i
         buf_add(record, room, (size_t)got);
     }
     sample(record)->head.size = (uint32_t)record->len;
+}
+
+uint32_t blocked_mutex_owner(pid_t pid, const struct proctask_call *call)
+{
+    uint32_t words[MUTEX_WORDS];
+
+    if (call->nr != MUTEX_SYSCALL ||
+        procfs_read_memory(pid, call->args[0], words, sizeof(words)) != sizeof(words))
+        return 0;
+    return mutex_owner(words, (uint32_t)call->args[1], (uint32_t)call->args[2]);
 }

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "bpf/wire.h"
+#include "platform/proctask.h"
 #include "unwind/py_walk.h"
 
 #include <sys/types.h>
@@ -21,5 +22,8 @@ enum { BLOCKED_COPY = 16384, BLOCKED_COPY_MAX = 128 << 10 };
  * read. */
 void blocked_add(struct buf *record, pid_t pid, const struct py_stack *python, int rc, uint8_t *room,
                  size_t n);
+
+/* Who holds the mutex that a thread of process pid, blocked in this call, waits for: bpf/mutex.h. */
+uint32_t blocked_mutex_owner(pid_t pid, const struct proctask_call *call);
 
 #endif

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who holds what a futex stands for. A futex is only an address: what lies around it tells. glibc, x86-64
- * (sysdeps/x86/nptl/bits/struct_mutex.h, sysdeps/nptl/bits/struct_rwlock.h, nptl/descr.h):
- * pthread_mutex_t {lock, count, owner, nusers, kind}, whose plain kinds wait on `lock` for 2 to go away;
- * pthread_rwlock_t {readers, writers, wrphase_futex, writers_futex, pad[2], cur_writer}; pthread_join waits
- * on the thread's own `tid`. Robust and priority-inheriting mutexes, and musl's other than plain ones, hold
- * the owner's tid in the word itself (futex(2)).
+ * Who holds what a futex stands for. A futex is only an address: what lies around it tells. Mutexes are
+ * bpf/mutex.h's; glibc, x86-64 (sysdeps/nptl/bits/struct_rwlock.h, nptl/descr.h): pthread_rwlock_t {readers,
+ * writers, wrphase_futex, writers_futex, pad[2], cur_writer}; pthread_join waits on the thread's own `tid`.
  */
+#include "bpf/mutex.h"
 #include "collect/dump_job.h"
 #include "platform/procfs.h"
 #include "unwind/py_walk.h"
@@ -14,8 +12,6 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
-
-enum { LOCK_PI2 = 13 /* FUTEX_LOCK_PI2 */ };
 
 /* The words from some address on, as far as they can be read; else 0. */
 struct words {
@@ -110,10 +106,8 @@ static const struct outside_thread *joined(struct dump_job *j, uint32_t pid, uin
     return dump_own_tid(j, pid, tid);
 }
 
-static int of_word(struct dump_job *j, struct dump_thread *out, const struct proctask_call *call, int cmd,
-                   int private)
+static int of_word(struct dump_job *j, struct dump_thread *out, const struct proctask_call *call, int private)
 {
-    enum { OWNER = 2, KIND = 4, KIND_MAX = 0x400, LOCKED_WAITED_FOR = 2 };
     uint64_t addr = call->args[0];
     uint32_t pid = out->pid, expected = (uint32_t)call->args[2];
     const struct outside_thread *by = NULL;
@@ -122,11 +116,7 @@ static int of_word(struct dump_job *j, struct dump_thread *out, const struct pro
 
     if (read_words(pid, addr, &w))
         return 0;
-    if ((w.at[0] & FUTEX_WAITERS) || cmd == FUTEX_LOCK_PI || cmd == LOCK_PI2)
-        by = owner(j, pid, w.at[0] & FUTEX_TID_MASK, private);
-    else if (cmd == FUTEX_WAIT && expected == LOCKED_WAITED_FOR && w.at[0] == expected &&
-             w.at[KIND] < KIND_MAX)
-        by = owner(j, pid, w.at[OWNER], private);
+    by = owner(j, pid, mutex_owner(w.at, (uint32_t)call->args[1], expected), private);
     if (!by && w.at[0] == expected && (by = joined(j, pid, addr, expected)))
         how = DUMP_JOIN;
     if (!by &&
@@ -140,11 +130,11 @@ static int of_word(struct dump_job *j, struct dump_thread *out, const struct pro
 void dump_futex(struct dump_job *j, struct outside_thread *t, struct process *p,
                 const struct proctask_call *call, struct dump_thread *out)
 {
-    int op = (int)call->args[1], cmd = op & FUTEX_CMD_MASK;
+    int op = (int)call->args[1];
 
     if (of_gil(j, t, p, call->args[0], out))
         return;
-    if (call->nr == SYS_futex && of_word(j, out, call, cmd, !!(op & FUTEX_PRIVATE_FLAG)))
+    if (call->nr == SYS_futex && of_word(j, out, call, !!(op & FUTEX_PRIVATE_FLAG)))
         return;
     dump_pylock(j, t, p, call->args[0], out);
 }

@@ -189,11 +189,14 @@ static struct wait span_wait(struct collector *c, const struct wire_span *s, con
                              const struct offcpu_pending *pending)
 {
     struct wait w = {.reason = (uint8_t)s->wait.reason};
+    struct wire_wait on = s->wait;
 
+    if (s->stack == WIRE_STACK_BEFORE && pending && pending->before)
+        on.owner = pending->before_owner;
     if (s->wait.reason == WAIT_GIL)
         w.what = gils_name(&c->trace->gils, &s->task, &s->gil);
     else
-        w.what = wait_name(&c->namer, p, &s->wait);
+        w.what = wait_name(&c->namer, p, &on);
     if (s->flags & WIRE_SPAN_IRQ) {
         w.irq = 1;
         w.waker_stack = marker(c, MARKER_IRQ);

@@ -53,11 +53,9 @@ int offcpu_before_end(struct offcpu_pending *p, uint16_t *flags)
 }
 
 /* 1: the thread is blocked where its registers say. */
-static int stands(int fd, const struct wire_sample *s)
+static int stands(int fd, const struct wire_sample *s, struct proctask_call *call)
 {
-    struct proctask_call call;
-
-    return proctask_call(fd, &call) == 1 && call.sp == s->regs.sp && call.pc == s->regs.ip;
+    return proctask_call(fd, call) == 1 && call->sp == s->regs.sp && call->pc == s->regs.ip;
 }
 
 /* As of outside_python(): the Python state's thread is pthread_self(), which the kernel's side has told. */
@@ -92,22 +90,25 @@ static uint32_t take(struct offcpu_before *b, struct process *p, const struct wi
     return id;
 }
 
-static uint32_t look_user(struct offcpu_before *b, const struct wire_sample *s, uint16_t *flags)
+static uint32_t look_user(struct offcpu_before *b, const struct wire_sample *s, uint16_t *flags,
+                          uint32_t *owner)
 {
     struct process *p = track_process(b->trace->track, &s->task, s->image);
     int fd = p && s->task.ns_tid ? proctask_open((pid_t)s->task.ns_tgid, (pid_t)s->task.ns_tid, "syscall")
                                  : -1,
         python;
+    struct proctask_call call;
     uint32_t id = 0;
 
     if (fd < 0)
         return 0;
-    if (stands(fd, s)) {
+    if (stands(fd, s, &call)) {
         python = read_python(b, p, s);
         id = take(b, p, s, python, BLOCKED_COPY, flags);
         if (!(*flags & EVENT_ROOT))
             id = take(b, p, s, python, BLOCKED_COPY_MAX, flags);
-        if (!stands(fd, s))
+        *owner = blocked_mutex_owner((pid_t)s->task.ns_tgid, &call);
+        if (!stands(fd, s, &call))
             id = 0;
     }
     close(fd);
@@ -121,7 +122,7 @@ static void look(struct offcpu_before *b, struct offcpu_pending *p)
     if (s->flags & WIRE_KTHREAD)
         p->before = stack_take(&b->trace->taker, NULL, s, &p->before_flags);
     else
-        p->before = look_user(b, s, &p->before_flags);
+        p->before = look_user(b, s, &p->before_flags, &p->before_owner);
 }
 
 void offcpu_before_look(struct offcpu_before *b, uint64_t ns)

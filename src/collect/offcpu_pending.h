@@ -25,6 +25,7 @@ struct offcpu_pending {
     struct offcpu_waker waker;
     uint32_t before; /* the stack that it was found with when the recording began; 0: none */
     uint16_t before_flags;
+    uint32_t before_owner; /* of the mutex that it waited for then */
 };
 
 struct offcpu_threads {

@@ -193,6 +193,8 @@ static uint32_t wait_of(struct outside *o, struct outside_thread *t, const struc
         t->named_ns = ts;
     }
     classify(o, t, call, st.state, &w);
+    if (w.reason == WAIT_FUTEX && !spot->at_gil)
+        w.owner = blocked_mutex_owner((pid_t)t->task.tgid, call);
     wait.reason = (uint8_t)(spot->at_gil ? WAIT_GIL : w.reason);
     wait.what = spot->at_gil ? gils_name(&o->gils, &t->task, &spot->gil) : wait_name(&o->namer, p, &w);
     if (!spot->at_gil)

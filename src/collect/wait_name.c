@@ -7,6 +7,7 @@
 #include "collect/wait_class.h"
 #include "model/store_visit.h"
 #include "platform/clock.h"
+#include "platform/proctask.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -300,11 +301,40 @@ static void add_child(struct wait_namer *n, const struct process *p, const struc
         buf_addstr(out, " of any child");
 }
 
+/* The thread of p that has this id in the innermost namespace, as wprof sees it; 0. */
+static pid_t find_thread(const struct process *p, uint32_t own)
+{
+    struct pid_list ids = {0};
+    struct proctask st;
+    pid_t found = 0;
+
+    if (p->own_tgid == p->ns_tgid)
+        return proctask_stat((pid_t)p->ns_tgid, (pid_t)own, &st) ? 0 : (pid_t)own;
+    proctask_threads((pid_t)p->ns_tgid, &ids);
+    for (size_t i = 0; i < ids.list.n && !found; i++)
+        if (proctask_own_tid((pid_t)p->ns_tgid, ids.list.a[i]) == own)
+            found = ids.list.a[i];
+    vec_release(&ids.list);
+    return found;
+}
+
+/* A mutex in shared memory may be another process's, and what only looked like one has no owner: not said. */
+static void add_owner(const struct process *p, uint32_t own, struct buf *out)
+{
+    pid_t tid = find_thread(p, own);
+    struct proctask st;
+
+    if (tid && !proctask_stat((pid_t)p->ns_tgid, tid, &st))
+        buf_addf(out, " (mutex, held by %s[%d])", st.comm, (int)tid);
+}
+
 static void spell(struct wait_namer *n, const struct process *p, const struct wire_wait *w, struct buf *out)
 {
     switch (w->reason) {
     case WAIT_FUTEX:
         buf_addf(out, "futex 0x%llx", (unsigned long long)w->arg0);
+        if (w->owner && p)
+            add_owner(p, w->owner, out);
         break;
     case WAIT_CHILD:
         add_child(n, p, w, out);
@@ -334,6 +364,8 @@ uint32_t wait_name(struct wait_namer *n, const struct process *p, const struct w
     key = hash_mix(key, (uint64_t)(uint32_t)w->syscall << 32 | w->reason);
     if (w->reason == WAIT_FUTEX || w->reason == WAIT_CHILD)
         key = hash_mix(hash_mix(key, w->arg0), w->arg1);
+    if (w->owner)
+        key = hash_mix(key, w->owner);
     known = map_get(&n->names, key);
     if (known)
         return (uint32_t)*known;

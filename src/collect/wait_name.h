@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of what is waited on, as texts: "futex 0x7f..", "pipe:[123] <- python3[42]", "tcp 127.0.0.1:4711 -
+ * Names of what is waited on, as texts: "futex 0x7f..",
+ * "futex 0x7f.. (mutex, held by holder[18])", "pipe:[123] <- python3[42]", "tcp 127.0.0.1:4711 -
  * 127.0.0.1:80 nginx[17]", "/data/train.bin", "wait4 17". Descriptors are looked up in /proc when a span is
  * first seen, which may be after its process has gone: then the inode is all there is. Pids are those of the
  * initial namespace.

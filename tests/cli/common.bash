@@ -73,6 +73,15 @@ quality() {
     "$WPROF" show --json "$1" | python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"
 }
 
+# held_by DIR FUNCTION HOLDER: what part of the time that threads wait for futexes in FUNCTION is for a mutex of HOLDER.
+held_by() {
+    "$WPROF" show --waits --top 0 --json "$1" |
+        python3 -c 'import json, re, sys
+ws = [w for w in json.load(sys.stdin)["waits"] if w["reason"] == "futex" and w["where"] == sys.argv[1]]
+of = re.compile(r"futex 0x[0-9a-f]+ \(mutex, held by " + sys.argv[2] + r"\[\d+\]\)$")
+print(sum(w["ns"] for w in ws if of.match(w["what"])) / sum(w["ns"] for w in ws))' "$2" "$3"
+}
+
 # holds EXPR: a numeric comparison, said when it fails.
 holds() {
     awk "BEGIN { exit !($1) }" || { echo "does not hold: $1"; return 1; }

@@ -99,6 +99,11 @@ took() {
     [ "$(waits 'w["reason"] == "sleep" and w["waker"] == "[irq]"' | wc -l)" -ge 1 ]
 }
 
+@test "lock convoy: who holds the mutex is told with what is waited for, whoever passes it on" {
+    record wait_convoy 4 20 10
+    holds "$(held_by s want holder) > 0.9"
+}
+
 @test "lock convoy: who waits for the mutex is woken by who held it" {
     record wait_convoy 1 20 10
     want=$(ns waker '^wait_convoy;waiter-0;.*want;.*pthread_mutex_lock')
@@ -211,6 +216,7 @@ hang() {
     done
     holds "$(ns offcpu 'since before') == 0"
     [ "$(waits '(w["what"] or "").startswith("futex 0x")' | wc -l)" = 2 ]
+    holds "$(held_by s take_ab ba) == 1 && $(held_by s take_ba ab) == 1"
 }
 
 @test "blocked already: Python's frames, and a thousand threads" {

@@ -162,6 +162,16 @@ known_wait() {
     done
 }
 
+@test "who holds the mutex is told with what is waited for, in tiers B and C" {
+    local tier
+
+    for tier in B C; do
+        works $tier
+        "$WPROF" record -q --tier $tier -o "s$tier" -- "$WORKLOADS/wait_convoy" 4 20 50
+        holds "$(held_by "s$tier" want holder) > 0.9"
+    done
+}
+
 @test "a wait that is under way all the time is there, in tiers B and C" {
     local tier pid
 
