@@ -12,8 +12,8 @@
 #define ONEDNN_PERF_MAP 2
 
 /* V8 appends to the map as it compiles. Interpreted functions are seen by name only where each has an entry
- * of its own. */
-#define NODE "--perf-basic-prof --interpreted-frames-native-stack"
+ * of its own. Without -only-functions V8 also leaves an isolate-*-v8.log in the current directory. */
+#define NODE "--perf-basic-prof-only-functions --interpreted-frames-native-stack"
 
 /* The map of a JVM that ends by itself is written at its exit: a diagnostic option since JDK 17. Older ones,
  * which do not know it, would refuse to start but for the first. */

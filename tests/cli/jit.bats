@@ -58,6 +58,7 @@ node_rec() {
 
 @test "node: 70/30, whole stacks from main to leaf, with the file" {
     node_rec -- node "$ROOT/tests/workloads/known.js" split 2
+    run ! ls isolate-*
     split_70 'main \(known.js\);.*hot_a \(known.js\);leaf_a \(known.js\)' 'main \(known.js\);.*hot_b \(known.js\);leaf_b \(known.js\)'
     [ "$(samples s 'hot_a.*leaf_b|hot_b.*leaf_a')" = 0 ]
     holds "$(share s '^node;_start;.*main \(known.js\);' 'leaf_[ab]') > 0.99"
@@ -108,7 +109,7 @@ node_rec() {
     rm -rf s
     NODE_OPTIONS=--trace-warnings ONEDNN_JIT_PROFILE=1 run -0 "$WPROF" record -q --jit-names -o s -- \
         sh -c 'echo "<$NODE_OPTIONS><$JAVA_TOOL_OPTIONS><$ONEDNN_JIT_PROFILE><$DNNL_JIT_PROFILE>"'
-    [ "$output" = '<--perf-basic-prof --interpreted-frames-native-stack --trace-warnings><><3><2>' ]
+    [ "$output" = '<--perf-basic-prof-only-functions --interpreted-frames-native-stack --trace-warnings><><3><2>' ]
     rm -rf s
     JAVA_TOOL_OPTIONS=-Xmx64m run -0 "$WPROF" record -q --jvm -o s -- sh -c 'echo "<$NODE_OPTIONS><${JAVA_TOOL_OPTIONS##*+}>"'
     [ "$output" = '<><DumpPerfMapAtExit -Xmx64m>' ]

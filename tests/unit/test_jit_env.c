@@ -31,7 +31,7 @@ static void test_added_to_what_is_there(void **state)
     assert_string_equal(spawn_getenv(j.list.a, "ONEDNN_JIT_PROFILE"), "7");
     assert_string_equal(spawn_getenv(j.list.a, "DNNL_JIT_PROFILE"), "2");
     assert_string_equal(spawn_getenv(j.list.a, "NODE_OPTIONS"),
-                        "--perf-basic-prof --interpreted-frames-native-stack --inspect");
+                        "--perf-basic-prof-only-functions --interpreted-frames-native-stack --inspect");
     assert_null(spawn_getenv(j.list.a, "JAVA_TOOL_OPTIONS"));
     jit_env_release(&j);
 }
