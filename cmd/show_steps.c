@@ -26,16 +26,18 @@ int show_steps(const struct session *s, const char *kind, uint64_t top, const st
     struct units u;
     struct table t;
     char median[32], *heading;
+    uint64_t middle;
 
     if (find(&u, &choice, s, kind, e)) {
         release(&u, &choice);
         return -1;
     }
     steps_table(&t, s, &u, &choice, top);
-    heading =
-        mem_printf("%s%s: %zu, median %s; on CPU, off CPU, queued, GIL wait: of each process's main thread",
-                   t.left_out ? "The longest of " : "", kind, choice.chosen.n,
-                   units_duration(median, sizeof(median), steps_median(&u, &choice)));
+    middle = steps_median(&u, &choice);
+    heading = mem_printf("%s%s: %zu, %s%s; on CPU, off CPU, queued, GIL wait: of each process's main thread",
+                         t.left_out ? "The longest of " : "", kind, choice.chosen.n,
+                         middle ? "median " : "none of them over at the end",
+                         middle ? units_duration(median, sizeof(median), middle) : "");
     text_table(&t, heading, style, out);
     free(heading);
     table_release(&t);

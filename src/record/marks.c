@@ -315,6 +315,9 @@ static void say_losses(struct marks *m)
         say(m, "marks: %llu lines that are no marks, as '%s'", malformed, m->example);
     if (unmatched)
         say(m, "marks: %llu ends without a begin, left out", unmatched);
+    if (m->cut)
+        say(m, "marks: %llu were longer than %d bytes: the rest of them is cut off",
+            (unsigned long long)m->cut, MARK_BYTES);
     if (unsent)
         say(m, "marks: %llu were not sent, say their senders: the socket was full", unsent);
     if (lost)

@@ -143,6 +143,13 @@ assert len(slept) == 2 and 200e3 <= slept[0] <= 230e3 and 300e3 <= slept[1] <= 3
     grep -q 'only step:1-2: 2 of them' page.html
 }
 
+@test "where none is over there is no median; a mark that is too long is cut, and that is said" {
+    "$WPROF" record -o s -- python3 -c 'from marks import mark; mark("begin request 7"); mark("x" * 300)' 2>err
+    grep -q 'marks: 1 were longer than 200 bytes' err
+    run -0 "$WPROF" show --units request s
+    [[ $output == *"request: 1, none of them over at the end; "* ]]
+}
+
 @test "requests of threads nest and overlap" {
     need_tier_a
     cat >requests.py <<'PY'
