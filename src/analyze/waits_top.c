@@ -30,9 +30,12 @@ struct place {
 struct row {
     uint32_t task, what, waker, where, waker_where;
     uint32_t reason, irq;
-    uint16_t summed, inferred;
+    uint32_t child;            /* its name */
+    uint32_t summed, inferred; /* no gaps: the key is compared as bytes */
     uint64_t ns, spans;
-    uint32_t meanwhile; /* the place of most of it, and its time */
+    uint32_t first, ender; /* the child that it waited for first, as text and as the one that ended that */
+    int others, enders;    /* there are more of them */
+    uint32_t meanwhile;    /* the place of most of it, and its time */
     uint64_t meanwhile_ns;
 };
 
@@ -155,6 +158,34 @@ int waits_inferred(const struct store *s, uint32_t stack)
            !strcmp(strtab_get(&s->strings, names[0].func), "[inferred]");
 }
 
+static int is_inferred_marker(const struct store *s, uint32_t name)
+{
+    return name && !strcmp(strtab_get(&s->strings, name), "[inferred]");
+}
+
+static uint32_t name_of(const struct store *s, uint32_t task)
+{
+    return task && task <= s->tasks.list.n ? s->tasks.list.a[task - 1].comm : 0;
+}
+
+/* "wait4 sh[42]", "wait4 42", but not "wait4 of any child", "vfork". */
+static int names_one(const char *what)
+{
+    size_t n = strlen(what);
+
+    return n && strchr("]0123456789", what[n - 1]) && strchr(what, ' ');
+}
+
+static void add_child(struct row *row, const struct wait *w)
+{
+    if (!row->first) {
+        row->first = w->what;
+        row->ender = w->waker_task;
+    }
+    row->others |= row->first != w->what;
+    row->enders |= row->ender != w->waker_task;
+}
+
 static void collect(struct rows *r)
 {
     const struct store *s = r->s;
@@ -174,10 +205,20 @@ static void collect(struct rows *r)
             key.what = w->what;
             key.waker = w->waker_task;
             key.irq = w->irq;
-            key.inferred = (uint16_t)waits_inferred(s, w->waker_stack);
+            key.inferred = (uint32_t)waits_inferred(s, w->waker_stack);
             key.waker_where = waits_place(s, w->waker_stack);
+            if (is_inferred_marker(s, key.waker_where)) /* of whom nothing is known but that */
+                key.waker_where = 0;
+        }
+        if (key.reason == WAIT_CHILD) { /* those of one name are in one row */
+            key.child = name_of(s, key.waker);
+            key.waker = 0;
+            if (names_one(strtab_get(&s->strings, key.what)))
+                key.what = 0;
         }
         m.row = add(r, &key, ev);
+        if (w && key.reason == WAIT_CHILD)
+            add_child(&r->list.a[m.row - 1], w);
         wake_chain_follow(&r->chain, ev, add_place, &m);
     }
     if (r->places.n)
@@ -214,6 +255,14 @@ static void fill_task(const struct store *s, uint32_t id, union table_cell *name
     tid->count = k->tid;
 }
 
+static void say_more(char **text, const char *more)
+{
+    char *whole = *text ? mem_printf("%s%s", *text, more) : NULL;
+
+    free(*text);
+    *text = whole;
+}
+
 static void fill(union table_cell *c, const struct rows *r, const struct row *row)
 {
     const struct store *s = r->s;
@@ -223,15 +272,17 @@ static void fill(union table_cell *c, const struct rows *r, const struct row *ro
     c[SHARE].share = r->sum ? (double)row->ns / (double)r->sum : 0;
     c[SPANS].count = row->spans;
     c[REASON].text = mem_strdup(waits_reason(row->reason));
-    c[WHAT].text = text(s, row->what);
+    c[WHAT].text = text(s, row->first ? row->first : row->what);
+    if (row->others)
+        say_more(&c[WHAT].text, " and others");
     c[WHERE].text = text(s, row->where);
-    fill_task(s, row->waker, &c[WAKER], &c[WAKER_TID]);
-    if (row->inferred && c[WAKER].text) {
-        char *seen = c[WAKER].text;
-
-        c[WAKER].text = mem_printf("%s (inferred)", seen);
-        free(seen);
+    fill_task(s, row->ender ? row->ender : row->waker, &c[WAKER], &c[WAKER_TID]);
+    if (row->enders) {
+        say_more(&c[WAKER].text, " and others");
+        c[WAKER_TID].count = 0;
     }
+    if (row->inferred)
+        say_more(&c[WAKER].text, " (inferred)");
     if (row->irq)
         c[WAKER].text = mem_strdup("[irq]");
     else

@@ -104,6 +104,26 @@ took() {
     holds "$(held_by s want holder) > 0.9"
 }
 
+@test "waits for one child after the other are one row" {
+    need_python os
+    cat >children.py <<'PY'
+import os, time
+for i in range(6):
+    p = os.fork()
+    if not p:
+        time.sleep(0.03)
+        os._exit(0)
+    os.waitpid(p, 0)
+PY
+    "$WPROF" record -q -o s -- "$PYTHON" children.py
+    "$WPROF" show --waits --json s | python3 -c '
+import json, sys
+rows = [x for x in json.load(sys.stdin)["waits"] if x["reason"] == "child" and x["thread"] != "bash"]
+assert [x["spans"] for x in rows] == [6], rows
+assert rows[0]["what"].startswith("wait4 ") and rows[0]["what"].endswith(" and others"), rows
+assert rows[0]["waker"] == "python3 and others" and not rows[0]["waker_tid"], rows'
+}
+
 @test "lock convoy: who waits for the mutex is woken by who held it" {
     record wait_convoy 1 20 10
     want=$(ns waker '^wait_convoy;waiter-0;.*want;.*pthread_mutex_lock')
