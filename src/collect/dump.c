@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "collect/dump_job.h"
 #include "collect/dump_proc.h"
+#include "collect/untaken.h"
 #include "platform/clock.h"
 #include "platform/procfs.h"
 
@@ -47,9 +48,10 @@ static struct dump_process *add_process(struct dump_job *j, pid_t pid, int asked
     p->command = strtab_add(&j->d->store.strings, buf_str(&command));
     if (st.kernel_thread)
         p->note = dump_text(j, "a kernel thread");
-    else if (st.state != 'Z' && st.state != 'X' && !may_read(pid))
-        p->note = dump_text(j, "its memory may not be read (another user's: sudo, or CAP_SYS_PTRACE; wprof "
-                               "doctor says what else may be in the way)");
+    else if (st.state != 'Z' && st.state != 'X' && !may_read(pid)) {
+        p->note = dump_text(j, "its memory may not be read");
+        j->unread++;
+    }
     buf_release(&command);
     return p;
 }
@@ -325,10 +327,17 @@ static void say_unseen(struct dump_job *j)
     struct dump *d = j->d;
     int kernel = !access("/proc/self/stack", R_OK) && !geteuid();
 
-    if (d->tier == 'C' || !kernel)
-        d->unseen = mem_printf("%s%s%s", d->tier == 'C' ? "native frames of running threads" : "",
-                               d->tier == 'C' && !kernel ? ", " : "",
-                               kernel ? "" : "the kernel's stacks of blocked threads (root)");
+    struct buf b = {0};
+
+    if (d->tier == 'C')
+        buf_addstr(&b, "native frames of running threads");
+    if (!kernel)
+        buf_addf(&b, "%sthe kernel's stacks of blocked threads (root)", b.len ? ", " : "");
+    if (j->unread)
+        buf_addf(&b, "%sthe memory of %u process%s (%s; wprof doctor says what else may be in the way)",
+                 b.len ? ", " : "", j->unread, j->unread == 1 ? "" : "es", untaken_why());
+    d->unseen = b.len ? buf_detach(&b) : NULL;
+    buf_release(&b);
 }
 
 /* Tier A: the registers of those that are blocked, all of them. */
@@ -380,9 +389,11 @@ static int take(struct dump_job *j, const struct dump_how_to *how, struct err *e
         if (!d->processes.a[i].note || d->processes.a[i].n == 0 ||
             d->threads.a[d->processes.a[i].first].stack)
             return 0;
-    return err_set(e, "process %u (%s) is there, but %s", d->processes.a[0].pid,
+    return err_set(e, "process %u (%s) is there, but %s%s%s%s", d->processes.a[0].pid,
                    strtab_get(&d->store.strings, d->processes.a[0].comm),
-                   strtab_get(&d->store.strings, d->processes.a[0].note));
+                   strtab_get(&d->store.strings, d->processes.a[0].note), j->unread ? " (" : "",
+                   j->unread ? untaken_why() : "",
+                   j->unread ? "; wprof doctor says what else may be in the way)" : "");
 }
 
 int dump_take(struct dump *d, const struct dump_how_to *how, struct err *e)

@@ -15,6 +15,7 @@ struct dump_python {
 
 struct dump_job {
     struct dump *d;
+    uint32_t unread; /* processes whose memory may not be read */
     struct record_ctx ctx;
     struct meta meta;
     struct outside o;

@@ -9,4 +9,7 @@
 /* Always -1, with `e`: they are gone, or what they map may not be read. */
 int untaken(const struct record_ctx *ctx, struct err *e);
 
+/* Why what is there may not be read, and what helps: a constant. */
+const char *untaken_why(void);
+
 #endif

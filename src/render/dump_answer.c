@@ -62,7 +62,8 @@ static void add_circle(const struct dump *d, const struct dump_answer *a, const 
     if (last)
         add_wait(d, last, out);
     if (a->waiting > a->n)
-        buf_addf(out, "; %u more threads wait for these", a->waiting - a->n);
+        buf_addf(out, "; %u more thread%s for these", a->waiting - a->n,
+                 a->waiting - a->n == 1 ? " waits" : "s wait");
 }
 
 void dump_add_wait(const struct dump *d, const struct dump_thread *t, struct buf *out)

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/units.h"
+#include "model/waits.h"
 
 #include <string.h>
 
@@ -88,7 +89,7 @@ static void add_member(struct page *p, const struct dump_thread *t)
     dump_add_thread(p->d, t, p->out);
     buf_addf(p->out, "%s  ", plain);
     dump_add_state(t, p->out);
-    if (is_off(t->state) && t->wait_ns)
+    if (is_off(t->state) && t->wait_ns && t->reason != WAIT_GIL) /* CPython waits for it in slices of 5 ms */
         buf_addf(p->out, " for %s", units_duration(time, sizeof(time), t->wait_ns));
     if (is_off(t->state))
         dump_add_wait(p->d, t, p->out);
@@ -184,7 +185,9 @@ static void add_processes(struct page *p)
                      pr->free_threaded ? " without a GIL" : "");
         if (pr->n && p->d->threads.a[pr->first].state == 'T')
             buf_addf(p->out, "  stopped (kill -CONT %u lets it go on)", pr->pid);
-        if (pr->n != 1)
+        if (!pr->n)
+            buf_addstr(p->out, "  no thread was seen");
+        else if (pr->n != 1)
             buf_addf(p->out, "  %u threads", pr->n);
         if (pr->command) {
             buf_addstr(p->out, "  ");

@@ -66,6 +66,25 @@ END
     grep -q "deadlock: ab\[$TARGET/[0-9]*\] waits for ba\[$TARGET/[0-9]*\] (mutex 0x" out
 }
 
+@test "memory that may not be read: whose, and what helps, once" {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    need_command setpriv
+    hang "$WORKLOADS/wait_locks" abba
+    code=0
+    setpriv --bounding-set=-sys_ptrace "$WPROF" dump -p "$TARGET" 2>err || code=$?
+    [ $code = 3 ]
+    grep -q "capabilities that this shell lacks: that needs CAP_SYS_PTRACE" err
+    cp "$WPROF" wprof
+    sleep 60 3>&- &
+    other=$!
+    code=0
+    setpriv --reuid=31337 --clear-groups ./wprof dump -p "$TARGET" -p $other 2>err >out || code=$?
+    kill $other
+    [ $code = 3 ]
+    grep -q "another user's: sudo, or CAP_SYS_PTRACE" err
+    [ "$(cat out err | grep -c "another user's")" = 1 ]
+}
+
 @test "with too few descriptors for all threads it says so, and fails" {
     hang "$WORKLOADS/wait_locks" abba
     for n in 20 14; do
