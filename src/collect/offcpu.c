@@ -461,9 +461,9 @@ static int offcpu_stop(struct collector *c, struct err *e)
     struct wire_off_stats st;
 
     trace_poll(c->trace, NULL); /* room for what comes now */
-    offcpu_before_look(&c->before, OFFCPU_BEFORE_LAST_NS);
     c->running = 0;
     rc = bpfside_off_stop(c->trace->bpf, e);
+    offcpu_before_look(&c->before, OFFCPU_BEFORE_LAST_NS); /* open spans have ended, and are not read yet */
     if (trace_poll(c->trace, rc ? NULL : e) < 0)
         rc = -1;
     gils_turn(&c->trace->gils, UINT64_MAX);

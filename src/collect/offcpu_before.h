@@ -13,7 +13,7 @@
 /* The CPU time that looking may take: at the beginning, in each turn of 200 ms, and at the end. */
 #define OFFCPU_BEFORE_FIRST_NS 50000000ull
 #define OFFCPU_BEFORE_TURN_NS  20000000ull
-#define OFFCPU_BEFORE_LAST_NS  300000000ull
+#define OFFCPU_BEFORE_LAST_NS  500000000ull
 
 struct offcpu_before {
     struct trace *trace;
