@@ -110,7 +110,7 @@ refused() {
     "$D/wprof" record -q -o "$D/roots/s" -- true
     chmod 755 "$D/roots/s"
     before=$(stat -c '%n %u %g %a %Y %s' "$D/roots/s" "$D/roots/s"/*)
-    refused 'no wprof session' --force -o "$D/roots/s"
+    refused "no wprof session\\|another user's" --force -o "$D/roots/s"
     [ "$(stat -c '%n %u %g %a %Y %s' "$D/roots/s" "$D/roots/s"/*)" = "$before" ]
     # shellcheck disable=SC2016
     fails 125 user sh -c 'sleep 30 & '"$D/wprof record --sudo --duration 300ms -o $D/roots/new"' -p $!; code=$?; kill $!; exit $code'
