@@ -47,7 +47,8 @@ static const char *names_advice(const struct seen *x, unsigned done)
     if (done & JIT_ADVICE_NAMES)
         return NULL;
     if (x->node)
-        return "JavaScript functions have no names: wprof record --jit-names, or node --perf-basic-prof "
+        return "JavaScript functions have no names: wprof record --jit-names, or node "
+               "--perf-basic-prof-only-functions "
                "--interpreted-frames-native-stack";
     return x->onednn ? "oneDNN's compiled kernels have no names: wprof record --jit-names" : NULL;
 }
