@@ -251,6 +251,20 @@ static int heavier_task(const void *pa, const void *pb)
     return a->task < b->task ? -1 : a->task > b->task;
 }
 
+/* What ran for a moment before it executed the program that was recorded, and was never sampled, counts as
+ * that. */
+static void join_images(struct task_row *rows, const struct tasks *tasks)
+{
+    for (size_t i = 0; i + 1 < tasks->list.n; i++) {
+        const struct task *a = &tasks->list.a[i], *b = &tasks->list.a[i + 1];
+
+        if (rows[i].samples || a->tid != b->tid || a->start_ns != b->start_ns)
+            continue;
+        rows[i + 1].cpu_ns += rows[i].cpu_ns;
+        rows[i].cpu_ns = 0;
+    }
+}
+
 static void fill_task(union table_cell *c, const struct session *s, const struct task_row *r, uint64_t sum,
                       int threads)
 {
@@ -307,6 +321,7 @@ void tops_tasks(struct table *t, const struct session *s, int threads, size_t li
         if (id && id <= n)
             rows[id - 1].samples += ev->value;
     }
+    join_images(rows, tasks);
     qsort(rows, n, sizeof(*rows), heavier_task);
     for (size_t i = 0; i < n; i++) {
         union table_cell *c;

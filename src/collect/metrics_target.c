@@ -88,7 +88,7 @@ void metrics_targets(struct metrics *m, struct pid_list *out)
         const struct processes *ps = track_processes(m->ctx->trace->track);
 
         for (size_t i = 0; i < ps->list.n; i++)
-            if (ps->list.a[i]->ns_tgid)
+            if (ps->list.a[i]->ns_tgid && !ps->list.a[i]->outside)
                 *vec_push(&out->list) = (pid_t)ps->list.a[i]->ns_tgid;
     } else if (o) {
         for (size_t i = 0; i < o->processes.n; i++)

@@ -84,7 +84,7 @@ uint64_t runtime_now(struct runtime *r, struct bpfside *b, struct who *w, const 
         const struct process *p = processes_find(ps, t->task.tgid);
         uint64_t ns;
 
-        if (!whole && (!p || p->gone))
+        if (!whole && (!p || p->gone || p->outside))
             continue;
         ns = since_begin(r, &t->task, t->runtime);
         sum += ns;

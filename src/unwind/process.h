@@ -33,6 +33,7 @@ struct process {
     uint64_t perf_map_tried;          /* CLOCK_MONOTONIC ns: when its perf map was last looked for */
     uint8_t dirty;                    /* the kernel's side hasn't got these mappings yet */
     uint8_t gone;                     /* it ended: freed at the next turn */
+    uint8_t outside;                  /* no target: it is known since it woke one */
     uint8_t has_perf_map;
     uint8_t runtime; /* enum jit_runtime */
     uint8_t jvm_fp;  /* a JVM that was told to keep frame pointers */

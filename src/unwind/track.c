@@ -222,10 +222,12 @@ static int has_ended(const struct process *p)
 struct process *track_process(struct track *t, const struct wire_task *task, uint32_t image)
 {
     struct process *p = processes_find(&t->processes, task->tgid);
+    struct wire_proc followed;
 
     if (p)
         return p;
     p = processes_add(&t->processes, task);
+    p->outside = t->bpf && !t->whole_machine && bpfside_get_proc(t->bpf, task->tgid, &followed);
     p->image = image;
     read_maps(t, p);
     p->dirty = 1;
@@ -534,7 +536,14 @@ static void follow_one(struct track *t, const struct wire_task *task)
 
     if (rc && rc != -EEXIST)
         log_warn("process %u can't be followed: %s", task->ns_tgid, strerror(-rc));
-    track_process(t, task, 0);
+    track_process(t, task, 0)->outside = 0;
+}
+
+static int is_followed(const struct track *t, uint32_t tgid)
+{
+    const struct process *p = processes_find(&t->processes, tgid);
+
+    return p && !p->outside;
 }
 
 /* One pass over all threads: leaders that are wanted, or whose parent is followed. Gives how many were new.
@@ -551,9 +560,9 @@ static int follow_pass(struct track *t, const pid_t *pids, size_t n, struct err 
         for (size_t i = 0; i < all.list.n; i++) {
             const struct wire_thread *th = &all.list.a[i];
 
-            if (th->kthread || th->task.tid != th->task.tgid || processes_find(&t->processes, th->task.tgid))
+            if (th->kthread || th->task.tid != th->task.tgid || is_followed(t, th->task.tgid))
                 continue;
-            if (!wanted(th, pids, n) && !processes_find(&t->processes, th->parent_tgid))
+            if (!wanted(th, pids, n) && !is_followed(t, th->parent_tgid))
                 continue;
             follow_one(t, &th->task);
             more = 1;

@@ -300,3 +300,22 @@ END
     [[ $output != *"lower frequency"* ]]
     [[ $output != *"Recording cost"* || $output == *"--without offcpu or metrics"* ]]
 }
+
+@test "who wakes a target from outside is no target: its CPU time is not counted, nor are its figures" {
+    need_python multiprocessing
+    mkfifo ask answer
+    "$PYTHON" -c '
+import time
+ask, answer = open("ask", "rb", 0), open("answer", "wb", 0)
+while ask.read(1):
+    end = time.process_time() + 0.05
+    while time.process_time() < end: pass
+    answer.write(b"x")' &
+    record "$PYTHON" -c '
+ask, answer = open("ask", "wb", 0), open("answer", "rb", 0)
+for _ in range(20): ask.write(b"x"); answer.read(1)'
+    wait
+    waits 'w["reason"] == "pipe"' | grep -q python # the other one's name is known
+    holds "$("$PYTHON" -c 'import json; print(json.load(open("s/meta.json"))["counters"]["target.cpu_ns"])') < 0.8e9"     # it used 1 s
+    [ "$("$WPROF" show --json s | "$PYTHON" -c 'import json,sys; print(len(json.load(sys.stdin)["processes"]))')" = 1 ]
+}
