@@ -239,6 +239,19 @@ static void gil_span(struct collector *c, const struct wire_span *s, const struc
     gils_other(&c->trace->gils, &s->task, &span);
 }
 
+/* Into the store, unless nothing is left of it: the last of our programs stops a little after the recording's
+ * end. */
+static void push(struct collector *c, struct event ev)
+{
+    uint64_t end = c->ctx->end_mono;
+
+    if (end && ev.ts >= end)
+        return;
+    if (end && ev.ts + ev.dur > end)
+        ev.dur = end - ev.ts;
+    *vec_push(&c->ctx->store->events) = ev;
+}
+
 static void on_span(void *arg, const void *record, size_t n)
 {
     struct collector *c = arg;
@@ -262,9 +275,8 @@ static void on_span(void *arg, const void *record, size_t n)
         wait = span_wait(c, s, p, pending);
         ev.attr = waits_add(&c->ctx->store->waits, &wait);
         /* Open at the end and woken by then: what is open is the wait for a CPU. */
-        *vec_push(&c->ctx->store->events) = ev;
-        if (s->flags & WIRE_SPAN_OPEN && !s->woken)
-            c->ctx->store->events.a[c->ctx->store->events.n - 1].flags |= EVENT_OPEN;
+        ev.flags |= s->flags & WIRE_SPAN_OPEN && !s->woken ? EVENT_OPEN : 0;
+        push(c, ev);
     }
     gil_span(c, s, p, &ev, &wait);
     if (s->runnable) {
@@ -276,7 +288,7 @@ static void on_span(void *arg, const void *record, size_t n)
         ev.flags |= (s->flags & WIRE_SPAN_OPEN ? EVENT_OPEN : 0) |
                     (s->flags & WIRE_SPAN_PREEMPTED ? EVENT_PREEMPTED : 0) |
                     (s->flags & WIRE_SPAN_YIELD ? EVENT_YIELD : 0);
-        *vec_push(&c->ctx->store->events) = ev;
+        push(c, ev);
     }
 }
 

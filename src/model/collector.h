@@ -40,6 +40,7 @@ struct record_ctx {
     uint64_t frequency;    /* Hz */
     unsigned tier;         /* the one in use: TIER_A, TIER_B or TIER_C; 0: not chosen, collectors see */
     uint64_t start_mono;   /* set when the gate opens */
+    uint64_t end_mono;     /* set when the recording ends, before collectors stop */
     uint64_t (*now)(void); /* CLOCK_MONOTONIC ns */
     uint64_t ring; /* ns: only the end is kept, of that length; figures and sums are wanted each turn. 0: all
                       is kept */

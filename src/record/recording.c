@@ -181,6 +181,7 @@ void recording_stop(struct recording *rec, const char *reason, const struct rusa
     uint64_t end = clock_monotonic();
 
     cost_end(&rec->cost);
+    rec->ctx.end_mono = end;
     collectors_stop(&rec->collectors);
     marks_stop(rec->marks, end);
     /* What accounts tell of the whole run says nothing of a ring's window. */
