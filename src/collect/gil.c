@@ -36,14 +36,15 @@ struct gil_thread {
     int active;
 };
 
-/* Where a thread had the GIL in its hands: off the CPU, running (the last two times), giving it away. */
+/* Where a thread had the GIL in its hands: off the CPU, running (the last two times), giving it away, taking
+ * it after it had waited for it. */
 struct gil_place {
     uint64_t ts, end;
     uint32_t stack;
 };
 
 struct gil_holder {
-    struct gil_place off, seen[2], gave;
+    struct gil_place off, seen[2], gave, took;
 };
 
 void gils_init(struct gils *g, struct store *s)
@@ -81,6 +82,7 @@ static void holder_ids(struct gil_holder *h, struct store_visit *v)
     store_visit_stack(v, &h->seen[0].stack);
     store_visit_stack(v, &h->seen[1].stack);
     store_visit_stack(v, &h->gave.stack);
+    store_visit_stack(v, &h->took.stack);
 }
 
 void gils_ids(struct gils *g, struct store_visit *v)
@@ -187,7 +189,7 @@ static int within(uint64_t ts, const struct gil_thread *t)
 }
 
 /* Where the holder was meanwhile: off the CPU for most of the time, else where it was seen with it, else
- * where it gave it away. */
+ * where it gave it away, or where it took it when this wait began. */
 static uint32_t holder_stack(const struct gils *g, const struct gil_thread *t, uint32_t holder)
 {
     uint64_t *slot = map_get(&g->holders, holder);
@@ -207,7 +209,9 @@ static uint32_t holder_stack(const struct gils *g, const struct gil_thread *t, u
             return h->seen[i].stack;
     if (within(h->off.ts, t))
         return h->off.stack;
-    return h->gave.ts >= t->first.ts && h->gave.ts <= t->end + LOOK_NS ? h->gave.stack : 0;
+    if (h->gave.ts >= t->first.ts && h->gave.ts <= t->end + LOOK_NS)
+        return h->gave.stack;
+    return h->took.ts + LOOK_NS >= t->first.ts && h->took.ts <= t->end ? h->took.stack : 0;
 }
 
 static void finish(struct gils *g, struct gil_thread *t)
@@ -234,6 +238,12 @@ static void finish(struct gils *g, struct gil_thread *t)
                        .kind = EVENT_GIL};
     g->waits++;
     g->ns += t->end - t->first.ts;
+    if (t->first.walked && !t->last.open) {
+        struct gil_holder *now = holder_at(g, t->first.task);
+
+        now->took =
+            (struct gil_place){.ts = t->end, .stack = stacks_get(&g->store->stacks, t->first.stack)->parent};
+    }
 }
 
 /* ---- spans ---- */
