@@ -34,6 +34,19 @@
         &(v)->a[(v)->n++];                                                                                   \
     }))
 
+/* Exchanges the contents of two vectors of one element type. */
+#define vec_swap(v, w)                                                                                       \
+    do {                                                                                                     \
+        __typeof__((v)->a) a_ = (v)->a;                                                                      \
+        size_t n_ = (v)->n, cap_ = (v)->cap;                                                                 \
+        (v)->a = (w)->a;                                                                                     \
+        (v)->n = (w)->n;                                                                                     \
+        (v)->cap = (w)->cap;                                                                                 \
+        (w)->a = a_;                                                                                         \
+        (w)->n = n_;                                                                                         \
+        (w)->cap = cap_;                                                                                     \
+    } while (0)
+
 #define vec_clear(v)   ((void)((v)->n = 0))
 #define vec_release(v) (free((v)->a), (v)->a = NULL, (v)->n = (v)->cap = 0)
 

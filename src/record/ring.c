@@ -165,15 +165,7 @@ uint64_t ring_cut(struct ring *r, struct store *s, uint64_t now)
 
 void ring_keep(struct ring *r, struct store *s)
 {
-    struct event *a = s->events.a;
-    size_t n = s->events.n, cap = s->events.cap;
-
-    s->events.a = r->events.a;
-    s->events.n = r->events.n;
-    s->events.cap = r->events.cap;
-    r->events.a = a;
-    r->events.n = n;
-    r->events.cap = cap;
+    vec_swap(&r->events, &s->events);
 }
 
 /* ---- figures ---- */

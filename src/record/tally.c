@@ -58,13 +58,5 @@ void tally_release(struct tally *t)
 
 void tally_swap(struct tally *t, struct store *s)
 {
-    struct event *a = s->events.a;
-    size_t n = s->events.n, cap = s->events.cap;
-
-    s->events.a = t->events.a;
-    s->events.n = t->events.n;
-    s->events.cap = t->events.cap;
-    t->events.a = a;
-    t->events.n = n;
-    t->events.cap = cap;
+    vec_swap(&t->events, &s->events);
 }
