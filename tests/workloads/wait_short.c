@@ -6,6 +6,7 @@
  * - run - waiting to run.
  */
 #include "burn.h"
+#include "figures.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -22,38 +23,6 @@ struct side {
     int in, out, first, times;
     sem_t *mine, *theirs;
 };
-
-struct figures {
-    uint64_t now, ran, delayed;
-};
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* All of one instant: read again when something came in between. */
-static struct figures figures(void)
-{
-    struct figures f = {0};
-    FILE *in = fopen("/proc/thread-self/schedstat", "r");
-    uint64_t after;
-
-    if (!in)
-        abort();
-    do {
-        rewind(in);
-        f.now = now_ns();
-        if (fscanf(in, "%lu %lu", &f.ran, &f.delayed) != 2)
-            abort();
-        after = now_ns();
-    } while (after - f.now > 50000);
-    fclose(in);
-    return f;
-}
 
 static NOINLINE void give(const struct side *s)
 {
