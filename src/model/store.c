@@ -10,6 +10,7 @@ void store_release(struct store *s)
     stacks_release(&s->stacks);
     tasks_release(&s->tasks);
     waits_release(&s->waits);
+    gpu_works_release(&s->gpus);
     vec_release(&s->events);
     vec_release(&s->counters);
 }

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "model/event.h"
 #include "model/frames.h"
+#include "model/gpu.h"
 #include "model/stacks.h"
 #include "model/strtab.h"
 #include "model/tasks.h"
@@ -25,6 +26,7 @@ struct store {
     struct stacks stacks;
     struct tasks tasks;
     struct waits waits;
+    struct gpu_works gpus;
     VEC(struct event) events;     /* readers: all of them; the recorder: those not yet written */
     VEC(struct counter) counters; /* few: searched linearly */
 };

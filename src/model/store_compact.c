@@ -8,8 +8,8 @@
 
 /* Old id to new, one array a table; 0 stays 0. */
 struct ids {
-    uint32_t *frame, *stack, *string, *task, *wait;
-    uint8_t *used_frame, *used_stack, *used_task, *used_wait; /* by id; NULL: all are kept */
+    uint32_t *frame, *stack, *string, *task, *wait, *gpu;
+    uint8_t *used_frame, *used_stack, *used_task, *used_wait, *used_gpu; /* by id; NULL: all are kept */
     const struct store *from;
     struct store *to;
 };
@@ -66,6 +66,11 @@ static int has_wait(const struct event *e)
     return e->kind == EVENT_OFFCPU || e->kind == EVENT_GIL;
 }
 
+static int has_gpu(const struct event *e)
+{
+    return e->kind == EVENT_GPU;
+}
+
 static void use_all(struct ids *x)
 {
     const struct store *s = x->from;
@@ -75,6 +80,8 @@ static void use_all(struct ids *x)
         use_stack(x, s->events.a[i].stack);
         if (has_wait(&s->events.a[i]))
             use_wait(x, s->events.a[i].attr);
+        else if (has_gpu(&s->events.a[i]) && gpu_works_get(&s->gpus, s->events.a[i].attr))
+            x->used_gpu[s->events.a[i].attr] = 1;
     }
     for (uint32_t id = 1; id <= s->tasks.list.n; id++)
         if (s->tasks.list.a[id - 1].cpu_ns)
@@ -239,6 +246,14 @@ static void compact_rest(struct ids *x)
         w.waker_stack = x->stack[w.waker_stack];
         *vec_push(&to->waits.list) = w;
     }
+    for (size_t i = 0; i < from->gpus.list.n; i++) {
+        struct gpu_work w = from->gpus.list.a[i];
+
+        if (!x->gpu[i + 1])
+            continue;
+        w.name = string(x, w.name);
+        *vec_push(&to->gpus.list) = w;
+    }
     vec_reserve(&to->events, from->events.n);
     for (size_t i = 0; i < from->events.n; i++) {
         struct event ev = from->events.a[i];
@@ -247,6 +262,8 @@ static void compact_rest(struct ids *x)
         ev.stack = x->stack[ev.stack];
         if (has_wait(&ev) && ev.attr <= from->waits.list.n)
             ev.attr = x->wait[ev.attr];
+        else if (has_gpu(&ev) && ev.attr <= from->gpus.list.n)
+            ev.attr = x->gpu[ev.attr];
         ev.metric = string(x, ev.metric);
         *vec_push(&to->events) = ev;
     }
@@ -259,6 +276,7 @@ static void compact(struct ids *x)
         use_all(x);
     number(x->task, x->used_task, x->from->tasks.list.n);
     number(x->wait, x->used_wait, x->from->waits.list.n);
+    number(x->gpu, x->used_gpu, x->from->gpus.list.n);
     compact_modules(x);
     compact_frames(x);
     compact_stacks(x);
@@ -273,6 +291,7 @@ static void new_ids(struct ids *x)
     x->stack = mem_calloc(s->stacks.nodes.n + 1, sizeof(uint32_t));
     x->string = mem_calloc(strtab_count(&s->strings) + 1, sizeof(uint32_t));
     x->wait = mem_calloc(s->waits.list.n + 1, sizeof(uint32_t));
+    x->gpu = mem_calloc(s->gpus.list.n + 1, sizeof(uint32_t));
     x->task = mem_calloc(s->tasks.list.n + 1, sizeof(uint32_t));
 }
 
@@ -282,11 +301,13 @@ static void release_ids(struct ids *x)
     free(x->stack);
     free(x->string);
     free(x->wait);
+    free(x->gpu);
     free(x->task);
     free(x->used_frame);
     free(x->used_stack);
     free(x->used_task);
     free(x->used_wait);
+    free(x->used_gpu);
 }
 
 void store_compact(struct store *to, const struct store *from)
@@ -306,6 +327,7 @@ void store_compact_used(struct store *to, const struct store *from)
     x.used_frame = mem_calloc(from->frames.list.n + 1, 1);
     x.used_stack = mem_calloc(from->stacks.nodes.n + 1, 1);
     x.used_wait = mem_calloc(from->waits.list.n + 1, 1);
+    x.used_gpu = mem_calloc(from->gpus.list.n + 1, 1);
     x.used_task = mem_calloc(from->tasks.list.n + 1, 1);
     compact(&x);
     release_ids(&x);
@@ -359,6 +381,8 @@ void store_compact_visited(struct store *to, struct store_visit *v)
                     .stack = v->stack,
                     .string = v->string,
                     .wait = v->wait,
+                    .gpu = mem_calloc(from->gpus.list.n + 1, sizeof(uint32_t)),
+                    .used_gpu = mem_calloc(from->gpus.list.n + 1, 1),
                     .task = mem_calloc(from->tasks.list.n + 1, sizeof(uint32_t)),
                     .used_frame = v->used_frame,
                     .used_stack = v->used_stack,
@@ -371,6 +395,8 @@ void store_compact_visited(struct store *to, struct store_visit *v)
     for (uint32_t id = 1; id <= strtab_count(&from->strings); id++)
         if (v->used_string[id])
             string(&x, id);
+    free(x.gpu);
+    free(x.used_gpu);
     free(x.task);
     free(x.used_task);
 }

@@ -8,12 +8,12 @@
 /*
  * Fills the empty `to` from `from`, which stays as it is: frames by module and address (names then come in
  * runs), stacks depth first, strings in the order of their use (those nothing uses are left out). Modules'
- * fds stay behind. Ids differ between the two, but tasks and waits keep theirs.
+ * fds stay behind. Ids differ between the two, but tasks, waits and an accelerator's works keep theirs.
  */
 void store_compact(struct store *to, const struct store *from);
 
-/* The same with only what the events need: stacks, frames, waits, names, and tasks with their leaders and
- * parents, or that used CPU time. Tasks and waits get new ids. Modules stay. */
+/* The same with only what the events need: stacks, frames, waits, works, names, and tasks with their leaders
+ * and parents, or that used CPU time. Tasks, waits and works get new ids. Modules stay. */
 void store_compact_used(struct store *to, const struct store *from);
 /* The same in place; modules keep their fds. */
 void store_keep_used(struct store *s);

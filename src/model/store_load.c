@@ -274,6 +274,7 @@ static int block_get(struct store *s, const struct wlog_block *b, struct store_l
         [WLOG_STRINGS] = strings_get,    [WLOG_MODULES] = modules_get,     [WLOG_FRAMES] = frames_get_rows,
         [WLOG_STACKS] = stacks_get_rows, [WLOG_TASKS] = tasks_get_rows,    [WLOG_NAMES] = names_get_rows,
         [WLOG_COUNTERS] = counters_get,  [WLOG_EVENTS] = store_events_get, [WLOG_WAITS] = waits_get_rows,
+        [WLOG_GPU] = store_gpu_get,
     };
     struct cursor c = cursor_init(b->p, b->n);
     uint64_t n;

@@ -321,6 +321,21 @@ static int flush_waits(struct store_log *w, const struct waits *t, struct err *e
     return 0;
 }
 
+static int flush_gpus(struct store_log *w, const struct gpu_works *t, struct err *e)
+{
+    while (w->gpus < t->list.n) {
+        size_t n = rows(w->gpus, t->list.n);
+        struct wlog_payload p = {0};
+
+        buf_add_varint(&p.raw, n);
+        store_gpu_put(&p, t->list.a + w->gpus, n, w->trial);
+        if (append(w, WLOG_GPU, &p, e))
+            return -1;
+        w->gpus += n;
+    }
+    return 0;
+}
+
 static int counters_changed(const struct store_log *w, const struct store *s)
 {
     if (w->counters.n != s->counters.n)
@@ -379,7 +394,7 @@ int store_log_flush(struct store_log *w, struct store *s, int keep_events, struc
 {
     if (flush_strings(w, &s->strings, e) || flush_frames(w, &s->frames, e) || flush_stacks(w, s, e) ||
         flush_tasks(w, &s->tasks, e) || flush_names(w, &s->frames, e) || flush_waits(w, &s->waits, e) ||
-        flush_counters(w, s, e))
+        flush_gpus(w, &s->gpus, e) || flush_counters(w, s, e))
         return -1;
     return flush_events(w, s, keep_events, e);
 }

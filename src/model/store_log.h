@@ -23,7 +23,7 @@ enum { STORE_LOG_PLAIN, STORE_LOG_DISTANCES };
 struct store_log {
     struct wlog_writer log;
     struct zpacker *trial; /* NULL: columns in their usual coding */
-    size_t strings, modules, frames, stacks, names, waits;
+    size_t strings, modules, frames, stacks, names, waits, gpus;
     VEC(struct counter) counters;
     uint64_t events;
 };
@@ -58,6 +58,8 @@ int store_log_load(struct store *s, int fd, const void *mem, size_t n, struct st
 
 int store_events_put(struct wlog_payload *p, const struct event *ev, size_t n, struct zpacker *trial);
 int store_events_get(struct store *s, struct cursor *c, size_t n);
+void store_gpu_put(struct wlog_payload *p, const struct gpu_work *a, size_t n, struct zpacker *trial);
+int store_gpu_get(struct store *s, struct cursor *c, size_t n);
 /* By time, or by kind, task and time. Stable. */
 void store_events_sort(struct event *ev, size_t n, int by_time);
 void store_log_column(struct wlog_payload *p, const uint64_t *v, size_t n, enum wlog_type type,

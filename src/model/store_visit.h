@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Leaving out of a store, while it is being filled, what nothing refers to any more: strings, frames, stacks
- * and waits get new ids (tasks and modules keep theirs). Who holds such ids is visited twice: first to say
- * which, so that they stay, then, `moved`, to have them replaced. Both times it does the same:
+ * and waits get new ids (tasks and modules keep theirs), and so do an accelerator's works, which events alone
+ * hold. Who holds such ids is visited twice: first to say which, so that they stay, then, `moved`, to have
+ * them replaced. Both times it does the same:
  *     store_visit_stack(v, &c->stack);
  * and forgets its caches when v->moved, rather than to keep alive what is in them.
  */

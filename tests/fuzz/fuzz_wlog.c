@@ -37,6 +37,8 @@ static void check_ids(const struct store *s)
         require(s->stacks.nodes.a[i].parent <= i && s->stacks.nodes.a[i].frame <= s->frames.list.n);
     for (size_t i = 0; i < s->tasks.list.n; i++)
         require(s->tasks.list.a[i].leader && s->tasks.list.a[i].leader <= s->tasks.list.n);
+    for (size_t i = 0; i < s->gpus.list.n; i++)
+        require(s->gpus.list.a[i].name <= strings && s->gpus.list.a[i].result <= 1 && !s->gpus.list.a[i].pad);
     for (size_t i = 0; i < s->events.n; i++) {
         const struct event *ev = &s->events.a[i];
 
@@ -55,7 +57,8 @@ static void use(const struct store *s)
     if (s->events.n > EVENTS_MAX || s->stacks.nodes.n > EVENTS_MAX || s->frames.list.n > EVENTS_MAX)
         return;
     store_compact(&small, s);
-    require(small.events.n == s->events.n && small.stacks.nodes.n == s->stacks.nodes.n);
+    require(small.events.n == s->events.n && small.stacks.nodes.n == s->stacks.nodes.n &&
+            small.gpus.list.n == s->gpus.list.n);
     if (!fold_store(&p, s, 0, &o, NULL) && p.nodes.n < EVENTS_MAX)
         profile_folded(&p, 0, &text);
     profile_release(&p);

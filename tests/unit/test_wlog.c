@@ -53,6 +53,30 @@ static void fill(struct store *s, int round)
             &(struct wait){.waker_task = 2, .waker_stack = stack, .what = libc, .reason = WAIT_PIPE}),
         .kind = EVENT_OFFCPU};
     waits_add(&s->waits, &(struct wait){.reason = WAIT_SLEEP, .irq = 1});
+    gpu_works_add(&s->gpus, &(struct gpu_work){.op = GPU_NONE});
+    *vec_push(&s->events) =
+        (struct event){.ts = 1000000007,
+                       .dur = 5,
+                       .value = 1ull << 40,
+                       .stack = stack,
+                       .attr = gpu_works_add(&s->gpus, &(struct gpu_work){.name = work,
+                                                                          .context = 1,
+                                                                          .stream = 1u << 31,
+                                                                          .grid = {1, 2, 3},
+                                                                          .block = {32, 4, 5},
+                                                                          .shared = 48 << 10,
+                                                                          .graph = 6,
+                                                                          .node = 7 + (uint32_t)round,
+                                                                          .bytes = UINT64_MAX,
+                                                                          .registers = UINT16_MAX,
+                                                                          .occupancy = 1001,
+                                                                          .device = 8,
+                                                                          .rank = 9,
+                                                                          .op = GPU_KERNEL,
+                                                                          .from = GPU_PINNED,
+                                                                          .to = GPU_DEVICE,
+                                                                          .result = 1}),
+                       .kind = EVENT_GPU};
     store_set_counter(s, "cpu.taken", 20 + (uint64_t)round);
 }
 
@@ -126,6 +150,9 @@ static void comes_out_as_it_went_in(void **state)
         assert_int_equal(r.frames.list.n, s.frames.list.n);
         assert_int_equal(r.waits.list.n, s.waits.list.n);
         assert_memory_equal(r.waits.list.a, s.waits.list.a, r.waits.list.n * sizeof(*r.waits.list.a));
+        assert_int_equal(r.gpus.list.n, 3);
+        assert_memory_equal(r.gpus.list.a, s.gpus.list.a, r.gpus.list.n * sizeof(*r.gpus.list.a));
+        assert_int_equal(gpu_works_add(&r.gpus, &s.gpus.list.a[1]), 2); /* its index comes with the first */
         assert_int_equal(r.frames.modules.n, 1);
         assert_int_equal(r.frames.modules.a[0].build_id[2], 3);
         assert_int_equal(r.frames.modules.a[0].fd, -1);
@@ -137,10 +164,10 @@ static void comes_out_as_it_went_in(void **state)
         assert_int_equal(frames_names(&r.frames, 2, &self, &names), 2);
         assert_int_equal(names[0].line, 12);
         assert_int_equal(frames_names(&r.frames, 1, &self, &names), 0);
-        assert_int_equal(r.events.n, 42);
+        assert_int_equal(r.events.n, 44);
         for (size_t i = 1; i < r.events.n; i++)
             assert_true(r.events.a[i - 1].ts <= r.events.a[i].ts);
-        assert_int_equal(r.events.a[41].ts, 1000000000 + 1001001 * 19 + 1);
+        assert_int_equal(r.events.a[43].ts, 1000000000 + 1001001 * 19 + 1);
         /* A loaded store takes more: the indexes come with the first add. */
         assert_int_equal(strtab_add(&r.strings, "work"), strtab_find(&s.strings, "work"));
         assert_int_equal(stacks_push(&r.stacks, 0, r.stacks.nodes.a[0].frame), 1);
@@ -273,6 +300,9 @@ static void nonsense_ends_the_log(void **state)
         {WLOG_TASKS, "\1\2", 2},                             /* cut off */
         {WLOG_NAMES, "\1\0\1\0\1\0\0\0\0\0\0", 11},          /* frame 1 of none */
         {WLOG_COUNTERS, "\1\1\1", 3},                        /* string 1 of none */
+        {WLOG_GPU, "\1\0\1\0\1", 5},                         /* string 1 of none */
+        {WLOG_GPU, "\1\0\1\0\0\0\377\377\4", 9},             /* a device of 17 bits */
+        {WLOG_GPU, "\1\0\1\0\0", 5},                         /* cut off */
         {WLOG_EVENTS, "\1\0\0\1\0\1\0\1", 8},                /* cut off */
         {WLOG_EVENTS, "\1\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7", 28}, /* stack 7 of none */
     };
@@ -290,7 +320,8 @@ static void nonsense_ends_the_log(void **state)
         assert_false(load.ended);
         assert_int_equal(load.good_bytes, WLOG_FILE_HEADER);
         assert_string_not_equal(load.why.msg, "");
-        assert_int_equal(s.events.n + s.stacks.nodes.n + s.frames.list.n + s.strings.offsets.n, 0);
+        assert_int_equal(
+            s.events.n + s.stacks.nodes.n + s.frames.list.n + s.strings.offsets.n + s.gpus.list.n, 0);
         store_release(&s);
         buf_release(&b);
     }
@@ -344,7 +375,8 @@ static void spell_stack(const struct store *s, uint32_t id, struct buf *out)
 
 static void spell(const struct store *s, const struct event *ev, struct buf *out)
 {
-    const struct wait *w = waits_get(&s->waits, ev->attr);
+    const struct wait *w = ev->kind == EVENT_OFFCPU ? waits_get(&s->waits, ev->attr) : NULL;
+    const struct gpu_work *g = ev->kind == EVENT_GPU ? gpu_works_get(&s->gpus, ev->attr) : NULL;
 
     buf_addf(out, "%llu %llu %llu %u %u %s:", (unsigned long long)ev->ts, (unsigned long long)ev->dur,
              (unsigned long long)ev->value, ev->task, ev->flags, strtab_get(&s->strings, ev->metric));
@@ -353,6 +385,9 @@ static void spell(const struct store *s, const struct event *ev, struct buf *out
         buf_addf(out, " waits %u %s %u:", w->reason, strtab_get(&s->strings, w->what), w->waker_task);
         spell_stack(s, w->waker_stack, out);
     }
+    if (g)
+        buf_addf(out, " %s %s on %u, node %u", gpu_op_name(g->op), strtab_get(&s->strings, g->name),
+                 g->device, g->node);
     buf_addch(out, '\n');
 }
 
@@ -411,13 +446,40 @@ static void compaction_keeps_everything(void **state)
     store_release(&c);
 }
 
+/* Of an accelerator's works only those stay that an event has. */
+static void compaction_leaves_out_works(void **state)
+{
+    struct store s = {0}, c = {0};
+    struct buf a = {0}, b = {0};
+
+    fill(&s, 0);
+    fill(&s, 2);
+    assert_int_equal(s.gpus.list.n, 3);
+    store_compact_used(&c, &s);
+    assert_int_equal(c.gpus.list.n, 2);
+    store_events_sort(s.events.a, s.events.n, 0);
+    for (size_t i = 0; i < s.events.n; i++)
+        if (s.events.a[i].kind == EVENT_GPU)
+            spell(&s, &s.events.a[i], &a);
+    for (size_t i = 0; i < c.events.n; i++)
+        if (c.events.a[i].kind == EVENT_GPU)
+            spell(&c, &c.events.a[i], &b);
+    assert_non_null(strstr(buf_str(&a), "kernel work on 8, node 9"));
+    assert_string_equal(buf_str(&a), buf_str(&b));
+    buf_release(&a);
+    buf_release(&b);
+    store_release(&s);
+    store_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_out_as_it_went_in),  cmocka_unit_test(cut_anywhere_is_a_prefix),
-        cmocka_unit_test(flipped_bits_are_noticed), cmocka_unit_test(newer_and_foreign),
-        cmocka_unit_test(nonsense_ends_the_log),    cmocka_unit_test(columns_in_every_coding),
-        cmocka_unit_test(events_are_sorted),        cmocka_unit_test(compaction_keeps_everything),
+        cmocka_unit_test(comes_out_as_it_went_in),     cmocka_unit_test(cut_anywhere_is_a_prefix),
+        cmocka_unit_test(flipped_bits_are_noticed),    cmocka_unit_test(newer_and_foreign),
+        cmocka_unit_test(nonsense_ends_the_log),       cmocka_unit_test(columns_in_every_coding),
+        cmocka_unit_test(events_are_sorted),           cmocka_unit_test(compaction_keeps_everything),
+        cmocka_unit_test(compaction_leaves_out_works),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
