@@ -22,8 +22,10 @@ need_command() {
     command -v "$1" >/dev/null 2>&1 || skip "needs $1"
 }
 
+# One at a time, where files of tests run side by side.
 build_workloads() {
-    make -s -C "$ROOT/tests/workloads" O="$WORKLOADS"
+    mkdir -p "$WORKLOADS"
+    flock "$WORKLOADS" make -s -C "$ROOT/tests/workloads" O="$WORKLOADS"
 }
 
 # A python3 that imports the modules named, in $PYTHON; skips where none does.
@@ -87,8 +89,42 @@ holds() {
     awk "BEGIN { exit !($1) }" || { echo "does not hold: $1"; return 1; }
 }
 
+# near A B SHARE [MORE]: A is B, give or take SHARE of it and MORE.
+near() {
+    holds "($1 - $2) ^ 2 <= ($3 * $2 + ${4:-0}) ^ 2"
+}
+
 # in_three COMMAND...: holds in one of three recordings. For bounds tighter than what else a busy machine does to one of
 # them: noise spoils some, a wrong figure all. The command must return its verdict: set -e does not act inside.
 in_three() {
     "$@" || "$@" || "$@"
+}
+
+# meta DIR FIELD: of the session's meta.json.
+meta() {
+    python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/meta.json"))[sys.argv[2]])' "$1" "$2"
+}
+
+# until_true SECONDS COMMAND...: the limit only keeps a broken recorder from hanging the tests.
+until_true() {
+    local n=$(($1 * 20))
+    shift
+    while ! "$@" 2>/dev/null; do
+        n=$((n - 1))
+        [ $n -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+# fails CODE COMMAND...: ends with that code; what it says, in $output.
+fails() {
+    local want=$1
+    shift
+    output=$("$@" 2>&1) && status=0 || status=$?
+    [ "$status" = "$want" ] || { echo "status $status, expected $want: $output"; return 1; }
+}
+
+# says REGEX: in $output, whatever the case.
+says() {
+    grep -qiE "$1" <<<"$output" || { echo "no '$1' in: $output"; return 1; }
 }

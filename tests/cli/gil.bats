@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Waits for the GIL whose length and holder are known beforehand (tests/workloads/gil_*.py), in every CPython that is here.
+# alone: compares times of waits with what threads say of their own
 load common
 
 setup() {
@@ -24,11 +25,6 @@ ns() {
         f[2] ~ /\([0-9]+\)$/ && f[2] !~ /\.py\)$/ { who = f[2] }
         (tid == "" || index(who, "(" tid ")")) && $0 ~ re { s += n }
         END { printf "%d\n", s + 0 }'
-}
-
-# near A B SHARE: |a - b| <= share * b
-near() {
-    holds "($1 - $2) ^ 2 <= ($3 * $2) ^ 2"
 }
 
 # within NS WAITED DELAY: to 5 %, where waiting for a CPU may or may not be part of it.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Metrics against programs that know what they used.
-
+# alone: compares CPU times
 load common
 
 setup_file() {
@@ -38,14 +38,10 @@ record() {
     "$WPROF" -q record -o s $TIER --collect "${COLLECT:-metrics}" -- "$@" >out
 }
 
-close_to() { # A B SHARE [ABSOLUTE]
-    holds "($1 - $2)^2 <= (($3) * $2 + ${4:-0})^2"
-}
-
 cpu_times() {
     record "$WORKLOADS/uses" user 2
-    close_to "$(used s uses user_ns) / 1e9" "$(own user)" 0.02 0.02 || return 1
-    close_to "$(used s uses system_ns) / 1e9" "$(own system)" 0.02 0.02
+    near "$(used s uses user_ns) / 1e9" "$(own user)" 0.02 0.02 || return 1
+    near "$(used s uses system_ns) / 1e9" "$(own system)" 0.02 0.02
 }
 
 @test "metrics: CPU time in user mode, and next to none in the kernel" {
@@ -54,8 +50,8 @@ cpu_times() {
 
 @test "metrics: CPU time in the kernel" {
     record "$WORKLOADS/uses" system 2
-    close_to "$(used s uses system_ns) / 1e9" "$(own system)" 0.02 0.02
-    close_to "$(used s uses user_ns) / 1e9" "$(own user)" 0.02 0.02
+    near "$(used s uses system_ns) / 1e9" "$(own system)" 0.02 0.02
+    near "$(used s uses user_ns) / 1e9" "$(own user)" 0.02 0.02
 }
 
 @test "metrics: the same in tier C, and under the cpu collector's eyes" {
@@ -64,20 +60,20 @@ cpu_times() {
 
 @test "metrics: page faults" {
     record "$WORKLOADS/uses" faults 50000
-    close_to "$(used s uses minor_faults)" "$(own minor)" 0.02
+    near "$(used s uses minor_faults)" "$(own minor)" 0.02
     holds "$(used s uses minor_faults) >= 50000"
 }
 
 @test "metrics: resident memory, threads" {
     record "$WORKLOADS/uses" rss 100
-    close_to "$(used s uses max_rss)" "$(own maxrss)" 0.02 1e6
+    near "$(used s uses max_rss)" "$(own maxrss)" 0.02 1e6
     record "$WORKLOADS/uses" threads 20
     [ "$(used s uses max_threads)" = 21 ]
 }
 
 @test "metrics: voluntary switches" {
     record "$WORKLOADS/uses" sleeps 2000
-    close_to "$(used s uses voluntary)" "$(own voluntary)" 0.02
+    near "$(used s uses voluntary)" "$(own voluntary)" 0.02
     holds "$(used s uses voluntary) >= 2000"
 }
 
@@ -86,12 +82,12 @@ cpu_times() {
     tmpfs | ramfs | overlayfs) cd "$(mktemp -d -p "$BUILD")" ;; # no storage is behind it
     esac
     record "$WORKLOADS/uses" write f 64
-    close_to "$(used s uses written_bytes)" $((64 << 20)) 0.02
-    close_to "$(used s uses out_bytes)" $((64 << 20)) 0.02
+    near "$(used s uses written_bytes)" $((64 << 20)) 0.02
+    near "$(used s uses out_bytes)" $((64 << 20)) 0.02
     record "$WORKLOADS/uses" read f
-    close_to "$(used s uses in_bytes)" $((64 << 20)) 0.02
+    near "$(used s uses in_bytes)" $((64 << 20)) 0.02
     if holds "$(own read) > 0"; then # what the kernel says
-        close_to "$(used s uses read_bytes)" "$(own read)" 0.02
+        near "$(used s uses read_bytes)" "$(own read)" 0.02
     fi
     rm -f f
 }
@@ -139,11 +135,11 @@ cpu_times() {
     throttled=$(awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' "$stat")
     periods=$(awk '$1 == "nr_throttled" { print $2 }' "$stat")
     rmdir "$g" || true
-    close_to "$(metric s cgroup cgroup.cpu.limit max)" 0.2 0.001
+    near "$(metric s cgroup cgroup.cpu.limit max)" 0.2 0.001
     # Made for this: what it counts is what was recorded, but for what came before and after.
     holds "$periods >= 5"
-    close_to "$(metric s cgroup cgroup.throttled_periods total)" "$periods" 0.3 2
-    close_to "$(metric s cgroup cgroup.throttled total)" "$throttled" 0.3 2e8
+    near "$(metric s cgroup cgroup.throttled_periods total)" "$periods" 0.3 2
+    near "$(metric s cgroup cgroup.throttled total)" "$throttled" 0.3 2e8
 }
 
 @test "show --metrics: tables, and a warning where there are none" {
@@ -172,7 +168,7 @@ assert {"CPU user [%]", "resident memory [bytes]", "read by calls [bytes/s]"} <=
     record "$WORKLOADS/uses" user 1
     if "$WPROF" events | awk '$1 == "cycles" { exit $3 != "yes" }'; then
         holds "$(metric s thread cache.ipc mean) > 0.05"
-        close_to "$(metric s thread cache.instructions total)" "$(metric s process cache.tree.instructions total)" 0.1
+        near "$(metric s thread cache.instructions total)" "$(metric s process cache.tree.instructions total)" 0.1
     else
         [ "$(metric s thread cache.ipc mean)" = none ]
         [[ $("$WPROF" show s) == *"metrics on: not available: no PMU"* ]]
@@ -189,9 +185,9 @@ print(sum(r["total"] for r in json.load(sys.stdin)["metrics"]
 
 hops() {
     record "$WORKLOADS/uses" hop 2
-    close_to "$(on_cpu 0) / 1e9" "($(own user) + $(own system)) / 4" 0.06 0.02 || return 1
-    close_to "$(on_cpu 1) / 1e9" "($(own user) + $(own system)) * 3 / 4" 0.06 0.02 || return 1
-    close_to "($(on_cpu 0) + $(on_cpu 1)) / 1e9" "$(own user) + $(own system)" 0.02 0.02
+    near "$(on_cpu 0) / 1e9" "($(own user) + $(own system)) / 4" 0.06 0.02 || return 1
+    near "$(on_cpu 1) / 1e9" "($(own user) + $(own system)) * 3 / 4" 0.06 0.02 || return 1
+    near "($(on_cpu 0) + $(on_cpu 1)) / 1e9" "$(own user) + $(own system)" 0.02 0.02
 }
 
 @test "metrics: on which CPU a thread ran (tier A)" {
@@ -200,13 +196,13 @@ hops() {
     [ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
     in_three hops
     COLLECT=cpu,offcpu,metrics record taskset -c 1 "$WORKLOADS/uses" user 1
-    close_to "$(on_cpu 1) / 1e9" "$(own user) + $(own system)" 0.02 0.02
+    near "$(on_cpu 1) / 1e9" "$(own user) + $(own system)" 0.02 0.02
     [[ $("$WPROF" show --metrics s) == *"uses"*"1: 100 %"* ]]
 }
 
 @test "metrics: which CPU isn't known in tiers B and C, and that is said" {
     TIER='--tier C' COLLECT=cpu,metrics record "$WORKLOADS/uses" user 1
-    close_to "$(metric s thread sched.oncpu total) / 1e9" "$(own user) + $(own system)" 0.02 0.02
+    near "$(metric s thread sched.oncpu total) / 1e9" "$(own user) + $(own system)" 0.02 0.02
     [[ $("$WPROF" show s) == *"the CPUs that threads ran on (needs tier A)"* ]]
 }
 

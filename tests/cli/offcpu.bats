@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Waits whose length, place and waker are known beforehand (tests/workloads).
+# alone: compares times of waits with what programs say of their own
 load common
 
 setup_file() {
@@ -43,11 +44,6 @@ waits() {
         python3 -c 'import json, sys
 for w in json.load(sys.stdin)["waits"]:
     if eval(sys.argv[1]): print(w["what"], w["waker"], w["waker_where"])' "$1"
-}
-
-# near A B SHARE: |a - b| <= share * b
-near() {
-    holds "($1 - $2) ^ 2 <= ($3 * $2) ^ 2"
 }
 
 counter() {

@@ -32,32 +32,6 @@ busy() { # SECONDS [CODE]: the words of that command
     printf '%s\n' sh -c "$BUSY" busy "$@"
 }
 
-meta() { # DIR FIELD
-    python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/meta.json"))[sys.argv[2]])' "$1" "$2"
-}
-
-# until_true SECONDS COMMAND...: the limit only keeps a broken recorder from hanging the tests.
-until_true() {
-    local n=$(($1 * 20))
-    shift
-    while ! "$@" 2>/dev/null; do
-        n=$((n - 1))
-        [ $n -gt 0 ] || return 1
-        sleep 0.05
-    done
-}
-
-fails() { # CODE COMMAND...: with $output
-    local want=$1
-    shift
-    output=$("$@" 2>&1) && status=0 || status=$?
-    [ "$status" = "$want" ] || { echo "status $status, expected $want: $output"; return 1; }
-}
-
-says() { # REGEX: in $output
-    grep -qiE "$1" <<<"$output" || { echo "no '$1' in: $output"; return 1; }
-}
-
 no_session() {
     [ -z "$(ls -A "$D")" ] || { echo "left behind: $(ls -A "$D")"; return 1; }
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Many threads and many short processes: all are known, nothing is lost silently. WPROF_TEST_FORKS=100000 for the full size.
+# alone: a thousand threads take all CPUs
 load common
 
 setup_file() {

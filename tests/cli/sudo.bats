@@ -54,10 +54,6 @@ fails() {
     [ "$code" = "$want" ] || { cat "$D/said"; echo "exit $code, not $want"; return 1; }
 }
 
-meta() {
-    python3 -c 'import json,sys; print(json.load(open(sys.argv[1]+"/meta.json"))[sys.argv[2]])' "$1" "$2"
-}
-
 @test "the command is the user's: ids, environment, directory, exit code; the session too" {
     may 'ALL=(ALL) NOPASSWD: ALL'
     # shellcheck disable=SC2016

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Recording without BPF: tier B (perf events) and tier C (from outside), as an ordinary user.
+# alone: looks from outside that come late see less
 load common
 
 setup_file() {
@@ -40,10 +41,6 @@ import json, sys
 tiers = {t["tier"]: t["state"] for t in json.load(open(sys.argv[2]))["tiers"]}
 sys.exit(tiers[sys.argv[1]] not in ("ok", "limited"))
 END
-}
-
-meta() {
-    python3 -c 'import json,sys; print(json.load(open(sys.argv[1]+"/meta.json"))[sys.argv[2]])' "$1" "$2"
 }
 
 # waits DIR REGEX: seconds of the waits whose stack matches.

@@ -29,31 +29,6 @@ folded() {
     cat "$1/folded.txt"
 }
 
-meta() { # DIR FIELD
-    python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/meta.json"))[sys.argv[2]])' "$1" "$2"
-}
-
-until_true() { # SECONDS COMMAND...
-    local n=$(($1 * 20))
-    shift
-    while ! "$@" 2>/dev/null; do
-        n=$((n - 1))
-        [ $n -gt 0 ] || return 1
-        sleep 0.05
-    done
-}
-
-fails() { # CODE COMMAND...: with $output
-    local want=$1
-    shift
-    output=$("$@" 2>&1) && status=0 || status=$?
-    [ "$status" = "$want" ] || { echo "status $status, expected $want: $output"; return 1; }
-}
-
-says() { # REGEX: in $output
-    grep -qiE "$1" <<<"$output" || { echo "no '$1' in: $output"; return 1; }
-}
-
 gone() { # PID: ended, whether or not somebody waited for it
     ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
