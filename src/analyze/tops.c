@@ -3,6 +3,7 @@
 
 #include "analyze/metrics_sums.h"
 #include "model/frames.h"
+#include "model/functions.h"
 
 #include <math.h>
 #include <string.h>
@@ -112,39 +113,17 @@ static void make_groups(struct groups *g, const struct profile *p, enum tops_by 
     buf_release(&key);
 }
 
-/* Walks the tree depth first; a key's total takes a node only where no ancestor has the same key. */
-static void add_up(struct groups *g, const struct profile *p, const struct profile_metric *m)
+/* A key's total takes a node only where no ancestor has the same key. */
+static void add_up(struct groups *g, const struct profile *p, size_t metric)
 {
-    uint32_t *open = mem_calloc(g->rows.n + 1, sizeof(*open));
-    uint32_t at = 0;
+    struct functions f = {0};
 
-    for (;;) {
-        const struct profile_node *n = &p->nodes.a[at];
-        uint32_t key = g->of[n->frame];
-
-        if (key) {
-            g->rows.a[key - 1].self += m->self[at];
-            if (!open[key]++)
-                g->rows.a[key - 1].total += m->total[at];
-        }
-        if (n->child) {
-            at = n->child;
-            continue;
-        }
-        for (;;) { /* leave nodes until one has a next sibling */
-            n = &p->nodes.a[at];
-            key = g->of[n->frame];
-            if (key)
-                open[key]--;
-            if (!at || n->next)
-                break;
-            at = n->parent;
-        }
-        if (!at)
-            break;
-        at = n->next;
+    functions_sum_groups(&f, p, metric, g->of, g->rows.n + 1);
+    for (size_t i = 0; i < g->rows.n; i++) {
+        g->rows.a[i].self = f.self[i + 1];
+        g->rows.a[i].total = f.total[i + 1];
     }
-    free(open);
+    functions_release(&f);
 }
 
 static int by_self(const void *pa, const void *pb)
@@ -217,7 +196,7 @@ void tops_functions(struct table *t, const struct profile *p, size_t metric, enu
     table_init(t, strcmp(p->metrics.a[metric].unit, "ns") ? count_columns : time_columns,
                ARRAY_SIZE(count_columns));
     make_groups(&g, p, by);
-    add_up(&g, p, m);
+    add_up(&g, p, metric);
     if (g.rows.n)
         qsort(g.rows.a, g.rows.n, sizeof(*g.rows.a), total ? by_total : by_self);
     for (size_t i = 0; i < g.rows.n; i++) {

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "render/figures.h"
-#include "render/functions.h"
+#include "model/functions.h"
 #include "render/page_data.h"
 
 void html_facts(struct buf *out, const struct figures *f);

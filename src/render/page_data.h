@@ -18,7 +18,7 @@
 
 #include "base/buf.h"
 #include "render/flame.h"
-#include "render/functions.h"
+#include "model/functions.h"
 
 struct page_data {
     const struct profile *p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Self and total of each frame over a whole profile, whatever a picture of it leaves out. */
-#ifndef WPROF_RENDER_FUNCTIONS_H
-#define WPROF_RENDER_FUNCTIONS_H
+#ifndef WPROF_MODEL_FUNCTIONS_H
+#define WPROF_MODEL_FUNCTIONS_H
 
 #include "model/profile.h"
 
@@ -14,6 +14,10 @@ struct functions {
 
 /* `f` is zeroed by the caller and released by functions_release(). The root is no function. */
 void functions_sum(struct functions *f, const struct profile *p, size_t metric);
+
+/* The same of groups of frames: `of` gives the group of each frame of the profile, below n. */
+void functions_sum_groups(struct functions *f, const struct profile *p, size_t metric, const uint32_t *of,
+                          size_t n);
 void functions_release(struct functions *f);
 
 /* The `max` heaviest by self, heaviest first, into out; gives how many there are with a weight. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "render/functions.h"
+#include "model/functions.h"
 
 #include "base/mem.h"
 
@@ -22,39 +22,50 @@ static void fetch(const struct profile *p, const struct profile_metric *m, uint3
     __builtin_prefetch(&m->total[node]);
 }
 
-void functions_sum(struct functions *f, const struct profile *p, size_t metric)
+void functions_sum_groups(struct functions *f, const struct profile *p, size_t metric, const uint32_t *of,
+                          size_t n)
 {
     const struct profile_node *nodes = p->nodes.a;
     const struct profile_metric *m;
     uint32_t *open, i;
 
-    f->n = p->frames.n;
+    f->n = n;
     f->self = mem_calloc(f->n, sizeof(*f->self));
     f->total = mem_calloc(f->n, sizeof(*f->total));
     if (metric >= p->metrics.n || !p->nodes.n)
         return;
     m = &p->metrics.a[metric];
-    open = mem_calloc(f->n, sizeof(*open)); /* how often the frame is on the way from the root to here */
+    open = mem_calloc(f->n, sizeof(*open)); /* how often the group is on the way from the root to here */
     i = nodes[0].child;
     while (i) {
-        uint32_t frame = nodes[i].frame;
+        uint32_t group = of[nodes[i].frame];
 
         fetch(p, m, nodes[i].next);
-        f->self[frame] += m->self[i];
-        if (!open[frame]++)
-            f->total[frame] += m->total[i];
+        f->self[group] += m->self[i];
+        if (!open[group]++)
+            f->total[group] += m->total[i];
         if (nodes[i].child) {
             i = nodes[i].child;
             continue;
         }
         for (; i; i = nodes[i].parent) {
-            open[nodes[i].frame]--;
+            open[of[nodes[i].frame]]--;
             if (nodes[i].next)
                 break;
         }
         i = i ? nodes[i].next : 0;
     }
     free(open);
+}
+
+void functions_sum(struct functions *f, const struct profile *p, size_t metric)
+{
+    uint32_t *of = mem_alloc(p->frames.n * sizeof(*of));
+
+    for (size_t i = 0; i < p->frames.n; i++)
+        of[i] = (uint32_t)i;
+    functions_sum_groups(f, p, metric, of, p->frames.n);
+    free(of);
 }
 
 /* `max` is small: insertion into the sorted list. */
