@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/stats.h"
+
+#include "base/hash.h"
+
+#include <math.h>
+
+/* ---- distributions ---- */
+
+/* The continued fraction by Lentz's method: quick where x < (a + 1) / (a + b + 2). */
+static double beta_fraction(double a, double b, double x)
+{
+    const double tiny = 1e-300;
+    double c = 1, d = 1 - (a + b) * x / (a + 1), f;
+
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    f = d;
+    for (int m = 1; m < 10000; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)), step;
+
+        d = 1 + even * d;
+        c = 1 + even / c;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = fabs(c) < tiny ? tiny : c;
+        f *= d * c;
+        d = 1 + odd * d;
+        c = 1 + odd / c;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = fabs(c) < tiny ? tiny : c;
+        step = d * c;
+        f *= step;
+        if (fabs(step - 1) < 1e-15)
+            break;
+    }
+    return f;
+}
+
+double stats_beta(double a, double b, double x)
+{
+    double front;
+    int sign;
+
+    if (x <= 0 || x >= 1)
+        return x > 0;
+    front =
+        exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2))
+        return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double stats_t_tails(double t, double df)
+{
+    if (isnan(t))
+        return 1;
+    if (isinf(t))
+        return 0;
+    if (df > 1e6) /* differs from the normal distribution by less than a millionth */
+        return erfc(fabs(t) / sqrt(2));
+    return stats_beta(df / 2, 0.5, df / (df + t * t));
+}
+
+double stats_t_quantile(double tails, double df)
+{
+    double low = 0, high = 1;
+
+    if (tails >= 1)
+        return 0;
+    while (stats_t_tails(high, df) > tails && high < 1e12)
+        high *= 2;
+    for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
+        double mid = (low + high) / 2;
+
+        if (stats_t_tails(mid, df) > tails)
+            low = mid;
+        else
+            high = mid;
+    }
+    return (low + high) / 2;
+}
+
+double stats_digamma(double x)
+{
+    double sum = 0, y;
+
+    for (; x < 10; x++)
+        sum -= 1 / x;
+    y = 1 / (x * x);
+    return sum + log(x) - 0.5 / x - y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y / 240)));
+}
+
+double stats_trigamma(double x)
+{
+    double sum = 0, y;
+
+    for (; x < 10; x++)
+        sum += 1 / (x * x);
+    y = 1 / (x * x);
+    return sum + 1 / x + y / 2 + y / x * (1.0 / 6 - y * (1.0 / 30 - y * (1.0 / 42 - y / 30)));
+}
+
+/* By halving: trigamma falls, from 1/x^2 near 0 to 1/x far out. */
+double stats_trigamma_inverse(double y)
+{
+    double low = 1e-8, high = 1e9;
+
+    for (int i = 0; i < 200 && high / low - 1 > 1e-13; i++) {
+        double mid = sqrt(low * high);
+
+        if (stats_trigamma(mid) > y)
+            low = mid;
+        else
+            high = mid;
+    }
+    return sqrt(low * high);
+}
+
+/* ---- sums ---- */
+
+double stats_mean(const double *x, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += x[i];
+    return n ? sum / (double)n : 0;
+}
+
+double stats_squares(const double *x, size_t n, double mean)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (x[i] - mean) * (x[i] - mean);
+    return sum;
+}
+
+double stats_choose(unsigned n, unsigned k)
+{
+    double c = 1;
+
+    for (unsigned i = 1; i <= k; i++)
+        c = c * (n - k + i) / i;
+    return round(c);
+}
+
+/* ---- chance ---- */
+
+uint64_t stats_random(struct stats_random *r)
+{
+    uint64_t x = hash_u64(r->state); /* SplitMix64 */
+
+    r->state += 0x9e3779b97f4a7c15u;
+    return x;
+}
+
+double stats_random_unit(struct stats_random *r)
+{
+    return (double)(stats_random(r) >> 11) * 0x1p-53;
+}
+
+size_t stats_random_below(struct stats_random *r, size_t n)
+{
+    return (size_t)(((unsigned __int128)stats_random(r) * n) >> 64);
+}
+
+/* Box and Muller. */
+double stats_random_normal(struct stats_random *r)
+{
+    double u = stats_random_unit(r), v = stats_random_unit(r);
+
+    return sqrt(-2 * log1p(-u)) * cos(2 * M_PI * v);
+}
+
+/* By products of uniform numbers, in parts whose mean exp() can bear. */
+uint64_t stats_random_poisson(struct stats_random *r, double mean)
+{
+    uint64_t n = 0;
+
+    if (mean > 1e4) { /* the normal distribution is within a percent of a standard deviation there */
+        double x = round(mean + sqrt(mean) * stats_random_normal(r));
+
+        return x > 0 ? (uint64_t)x : 0;
+    }
+    while (mean > 0) {
+        double part = mean > 500 ? 500 : mean, limit = exp(-part), product = stats_random_unit(r);
+
+        for (; product > limit; n++)
+            product *= stats_random_unit(r);
+        mean -= part;
+    }
+    return n;
+}
