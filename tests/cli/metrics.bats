@@ -38,24 +38,23 @@ record() {
     "$WPROF" -q record -o s $TIER --collect "${COLLECT:-metrics}" -- "$@" >out
 }
 
+# cpu_times user|system: what it says, and what its end takes.
 cpu_times() {
-    record "$WORKLOADS/uses" user 2
+    record "$WORKLOADS/uses" "$1" 1 || return 1
     near "$(used s uses user_ns) / 1e9" "$(own user)" 0.02 0.02 || return 1
     near "$(used s uses system_ns) / 1e9" "$(own system)" 0.02 0.02
 }
 
 @test "metrics: CPU time in user mode, and next to none in the kernel" {
-    cpu_times
+    in_three cpu_times user
 }
 
 @test "metrics: CPU time in the kernel" {
-    record "$WORKLOADS/uses" system 2
-    near "$(used s uses system_ns) / 1e9" "$(own system)" 0.02 0.02
-    near "$(used s uses user_ns) / 1e9" "$(own user)" 0.02 0.02
+    in_three cpu_times system
 }
 
 @test "metrics: the same in tier C, and under the cpu collector's eyes" {
-    TIER='--tier C' COLLECT=cpu,metrics cpu_times
+    TIER='--tier C' COLLECT=cpu,metrics in_three cpu_times user
 }
 
 @test "metrics: page faults" {
@@ -74,7 +73,7 @@ cpu_times() {
 @test "metrics: voluntary switches" {
     record "$WORKLOADS/uses" sleeps 2000
     near "$(used s uses voluntary)" "$(own voluntary)" 0.02
-    holds "$(used s uses voluntary) >= 2000"
+    holds "$(used s uses voluntary) >= 0.9 * 2000" # of a sleep that is over before the thread has left its CPU there is none
 }
 
 @test "metrics: bytes written and read, to storage and by calls" {
@@ -117,29 +116,36 @@ cpu_times() {
     fi
 }
 
+# throttled nr_throttled|time FILE: of a copy of cpu.stat; times in ns.
+throttled() {
+    awk -v key="$1" '$1 == key || key == "time" && $1 == "throttled_time" { print $2 }
+        key == "time" && $1 == "throttled_usec" { printf "%.0f\n", $2 * 1000 }' "$2"
+}
+
 @test "metrics: a control group with a CPU limit is throttled" {
     [ "$(id -u)" = 0 ] || skip "needs root (control groups)"
     local g
     if g=/sys/fs/cgroup/wprof-test-$$ && [ -e /sys/fs/cgroup/cgroup.controllers ] && mkdir "$g" 2>/dev/null; then
         [ -e "$g/cpu.max" ] || { rmdir "$g"; skip "the CPU controller is not to be had"; }
-        echo '20000 100000' >"$g/cpu.max"
+        echo '50000 100000' >"$g/cpu.max"
     elif g=/sys/fs/cgroup/cpu/wprof-test-$$ && mkdir "$g" 2>/dev/null; then
         echo 100000 >"$g/cpu.cfs_period_us"
-        echo 20000 >"$g/cpu.cfs_quota_us"
+        echo 50000 >"$g/cpu.cfs_quota_us"
     else
         skip "control groups can't be made here"
     fi
-    # The group itself, and all that it starts, is what is recorded.
-    sh -c "echo \$\$ >$g/cgroup.procs; exec '$WPROF' -q record -o s --collect metrics -- '$WORKLOADS/uses' user 0.5" >out
-    local stat=$g/cpu.stat periods throttled
-    throttled=$(awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' "$stat")
-    periods=$(awk '$1 == "nr_throttled" { print $2 }' "$stat")
+    # The group itself, and all that it starts, wprof too: what is recorded lies between what the program sees and all.
+    sh -c "echo \$\$ >$g/cgroup.procs; exec '$WPROF' -q record -o s --collect metrics -- \
+        sh -c 'cat $g/cpu.stat >before; $WORKLOADS/uses user 0.5 >out; cat $g/cpu.stat >after'"
+    cat "$g/cpu.stat" >all
     rmdir "$g" || true
-    near "$(metric s cgroup cgroup.cpu.limit max)" 0.2 0.001
-    # Made for this: what it counts is what was recorded, but for what came before and after.
-    holds "$periods >= 5"
-    near "$(metric s cgroup cgroup.throttled_periods total)" "$periods" 0.3 2
-    near "$(metric s cgroup cgroup.throttled total)" "$throttled" 0.3 2e8
+    near "$(metric s cgroup cgroup.cpu.limit max)" 0.5 0.001
+    holds "$(throttled nr_throttled after) - $(throttled nr_throttled before) >= 5"
+    for what in throttled_periods:nr_throttled throttled:time; do
+        echo "$what"
+        got=$(metric s cgroup "cgroup.${what%:*}" total) what=${what#*:}
+        holds "$got >= $(throttled "$what" after) - $(throttled "$what" before) && $got <= $(throttled "$what" all)"
+    done
 }
 
 @test "show --metrics: tables, and a warning where there are none" {
@@ -183,11 +189,15 @@ print(sum(r["total"] for r in json.load(sys.stdin)["metrics"]
           if r["of"] == "thread" and r["metric"] == "sched.oncpu" and r["cpu"] == int(sys.argv[1])))' "$1"
 }
 
+# Where it starts and ends, and what a hypervisor takes, is not in its own figures.
 hops() {
-    record "$WORKLOADS/uses" hop 2
-    near "$(on_cpu 0) / 1e9" "($(own user) + $(own system)) / 4" 0.06 0.02 || return 1
-    near "$(on_cpu 1) / 1e9" "($(own user) + $(own system)) * 3 / 4" 0.06 0.02 || return 1
-    near "($(on_cpu 0) + $(on_cpu 1)) / 1e9" "$(own user) + $(own system)" 0.02 0.02
+    record "$WORKLOADS/uses" hop 1 || return 1
+    near "$(on_cpu 0)" "$(own cpu0)" 0.03 20e6 && near "$(on_cpu 1)" "$(own cpu1)" 0.03 20e6
+}
+
+on_one() {
+    COLLECT=cpu,offcpu,metrics record taskset -c 1 "$WORKLOADS/uses" user 0.5 || return 1
+    near "$(on_cpu 1) / 1e9" "$(own user) + $(own system)" 0.02 0.02
 }
 
 @test "metrics: on which CPU a thread ran (tier A)" {
@@ -195,25 +205,31 @@ hops() {
     need_command taskset
     [ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
     in_three hops
-    COLLECT=cpu,offcpu,metrics record taskset -c 1 "$WORKLOADS/uses" user 1
-    near "$(on_cpu 1) / 1e9" "$(own user) + $(own system)" 0.02 0.02
-    [[ $("$WPROF" show --metrics s) == *"uses"*"1: 100 %"* ]]
+    in_three on_one
+    # but for what it takes to get there
+    "$WPROF" show --metrics s | grep -E 'uses.*[^0-9]1: (9[0-9]|100) %'
+}
+
+from_outside() {
+    record "$WORKLOADS/uses" user 1 || return 1
+    near "$(metric s thread sched.oncpu total) / 1e9" "$(own user) + $(own system)" 0.02 0.02
 }
 
 @test "metrics: which CPU isn't known in tiers B and C, and that is said" {
-    TIER='--tier C' COLLECT=cpu,metrics record "$WORKLOADS/uses" user 1
-    near "$(metric s thread sched.oncpu total) / 1e9" "$(own user) + $(own system)" 0.02 0.02
+    TIER='--tier C' COLLECT=cpu,metrics in_three from_outside
     [[ $("$WPROF" show s) == *"the CPUs that threads ran on (needs tier A)"* ]]
 }
 
 @test "metrics: processes that end between two looks (tier A)" {
     need_tier_a
-    record sh -c "for i in 1 2 3 4 5 6 7 8 9 10; do $WORKLOADS/uses user 0.05; done; true"
+    record sh -c "for i in 1 2 3 4 5 6 7 8 9 10; do $WORKLOADS/uses user 0.05; done; true" # what each used is in ./out
     "$WPROF" show --json --metrics --top 0 s 2>/dev/null | python3 -c '
 import json, sys
 rows = [r for r in json.load(sys.stdin)["used_by_processes"] if r["name"] == "uses"]
+own = [line.split() for line in open("out")]
+times = [float(v) for k, v in own if k == "user"], [float(v) for k, v in own if k == "system"]
 assert len(rows) == 10, rows
-for r in rows:
-    assert 0.05 <= (r["user_ns"] + r["system_ns"]) / 1e9 <= 0.07, r
+for r, used in zip(sorted(rows, key=lambda r: r["user_ns"] + r["system_ns"]), sorted(map(sum, zip(*times)))):
+    assert used - 0.002 <= (r["user_ns"] + r["system_ns"]) / 1e9 <= used + 0.02, (r, used) # its end takes time, too
     assert r["minor_faults"] > 50 and r["max_rss"], r'
 }

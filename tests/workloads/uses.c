@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Uses a known amount of one thing, then says what it used by its own account, "name value" a line:
- * uses user SECONDS | hop SECONDS (a quarter on CPU 0, the rest on CPU 1) | system SECONDS | faults PAGES |
- * rss MIB | sleeps N | write FILE MIB | read FILE | threads N
+ * uses user SECONDS | hop SECONDS (a quarter on CPU 0, the rest on CPU 1; says cpu0 and cpu1, in ns) |
+ * system SECONDS | faults PAGES | rss MIB | sleeps N | write FILE MIB | read FILE | threads N
  */
+#include "burn.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -100,10 +102,19 @@ static void go_to(int cpu)
 
 static void hop(double s)
 {
+    uint64_t used[2] = {0}, before, end;
+
     for (int i = 1; i <= 20; i++) {
-        go_to(i % 4 != 1);
-        burn_user(s * i / 20);
+        int cpu = i % 4 != 1;
+
+        go_to(cpu);
+        before = thread_cpu_ns();
+        end = before + (uint64_t)(s / 20 * 1e9);
+        while (thread_cpu_ns() < end)
+            spin();
+        used[cpu] += thread_cpu_ns() - before;
     }
+    printf("cpu0 %lu\ncpu1 %lu\n", used[0], used[1]);
 }
 
 static void *wait_a_while(void *arg)
