@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gil_near.py MS: waits MS ms each on futexes that are none of the GIL's: words of _PyRuntime at its start and far into it, and one
-on the heap."""
+"""gil_near.py MS: waits MS ms each, twice, on futexes that are none of the GIL's: words of _PyRuntime at its start and far into it,
+and one on the heap."""
 import ctypes
 import sys
 
@@ -20,5 +20,5 @@ def wait_near(address):
                  ctypes.byref(timespec(0, int(sys.argv[1]) * 1000000)), None, 0)
 
 
-for address in (runtime, runtime + 16, ctypes.addressof(word)):
+for address in (runtime, runtime + 16, ctypes.addressof(word)) * 2:
     wait_near(address)
