@@ -8,6 +8,10 @@ load common
 setup_file() {
     load common
     build_workloads
+    export TIERS="" t # those that work here
+    for t in A B C; do
+        ! "$WPROF" -q record --force --tier $t -o "$BATS_FILE_TMPDIR/probe" -- true 2>/dev/null || TIERS+=$t
+    done
 }
 
 setup() {
@@ -33,22 +37,24 @@ gone() { # PID: ended, whether or not somebody waited for it
     ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
-# tiers COMMAND...: in each tier that works here.
+# tiers COMMAND...: in each tier that works here; of a busy machine's recordings one of three.
 tiers() {
     local t
     for t in A B C; do
-        "$WPROF" -q record --tier $t -o probe -- true 2>/dev/null || continue
-        rm -rf probe
-        "$@" $t || { echo "in tier $t"; return 1; }
+        [[ $TIERS == *$t* ]] || continue
+        in_three anew "$@" $t || { echo "in tier $t"; return 1; }
         rm -rf s
     done
 }
 
+anew() {
+    rm -rf s
+    "$@"
+}
+
 # Functions of native code are told apart only in tiers A and B.
 need_native() {
-    "$WPROF" -q record --tier A -o probe -- true 2>/dev/null || "$WPROF" -q record --tier B -o probe -- true 2>/dev/null ||
-        skip "needs BPF or perf events"
-    rm -rf probe
+    [[ $TIERS == *[AB]* ]] || skip "needs BPF or perf events"
 }
 
 # ---- the command line ----
@@ -81,11 +87,11 @@ need_native() {
 
 only_beta() { # TIER
     fails 0 "$WPROF" record --tier "$1" -F 499 --start-on USR1 --stop-on SIGUSR2 -o s -- \
-        "$PHASES" alpha:0.4 signal:10 beta:0.5 signal:12 gamma:0.4
+        "$PHASES" alpha:0.3 signal:10 beta:0.4 signal:12 gamma:0.3 || return 1
     [ "$(meta s end_reason)" = "stop signal" ] || return 1
-    holds "$(quality s target_cpu_s) > 0.45 && $(quality s target_cpu_s) < 0.75" || return 1
+    holds "$(quality s target_cpu_s) > 0.35 && $(quality s target_cpu_s) < 0.65" || return 1
     [ "$1" = C ] && return # native code can't be told apart from outside
-    holds "$(samples s beta) > 100" && [ "$(samples s alpha)" = 0 ] && [ "$(samples s gamma)" = 0 ]
+    holds "$(samples s beta) > 80" && [ "$(samples s alpha)" = 0 ] && [ "$(samples s gamma)" = 0 ]
 }
 
 @test "from one signal to the other: what ran between them and nothing else" {
@@ -95,7 +101,7 @@ only_beta() { # TIER
 @test "one signal starts and stops; --delay counts from it" {
     need_native
     "$WPROF" -q record -F 499 --start-on USR1 --stop-on USR1 --delay 100ms -o s -- \
-        "$PHASES" alpha:0.3 signal:10 beta:0.5 signal:10 gamma:0.3
+        "$PHASES" alpha:0.2 signal:10 beta:0.5 signal:10 gamma:0.2
     [ "$(meta s end_reason)" = "stop signal" ]
     holds "$(samples s beta) > 100"
     [ "$(samples s alpha)" = 0 ]
@@ -104,12 +110,12 @@ only_beta() { # TIER
 
 @test "--duration counts from the begin, and the command runs on" {
     need_native
-    "$WPROF" -q record -F 499 --start-on USR1 --duration 600ms -o s -- \
-        "$PHASES" alpha:0.3 signal:10 beta:1 say:done >out
+    "$WPROF" -q record -F 499 --start-on USR1 --duration 500ms -o s -- \
+        "$PHASES" alpha:0.2 signal:10 beta:0.7 say:done >out
     [ "$(cat out)" = done ]
     [ "$(meta s end_reason)" = duration ]
     [ "$(samples s alpha)" = 0 ]
-    holds "$(meta s duration_s) >= 0.6"
+    holds "$(meta s duration_s) >= 0.5"
 }
 
 @test "the signals are wprof's: the command doesn't get them, others it gets" {
@@ -164,9 +170,9 @@ only_beta() { # TIER
 
 steps_2_and_3() { # TIER
     fails 0 "$WPROF" record --tier "$1" -F 499 --capture step:2-3 -o s -- "$PHASES" \
-        "mark:step 1" alpha:0.2 "mark:step 2" beta:0.3 "mark:step 3" delta:0.2 "mark:step 4" gamma:0.3
+        "mark:step 1" alpha:0.2 "mark:step 2" beta:0.3 "mark:step 3" delta:0.2 "mark:step 4" gamma:0.2 || return 1
     [ "$(meta s end_reason)" = captured ] || return 1
-    holds "$(quality s target_cpu_s) > 0.45 && $(quality s target_cpu_s) < 0.75" || return 1
+    holds "$(quality s target_cpu_s) > 0.45 && $(quality s target_cpu_s) < 0.65" || return 1
     [ "$1" = C ] && return
     holds "$(samples s beta) > 60 && $(samples s delta) > 40" &&
         [ "$(samples s alpha)" = 0 ] && [ "$(samples s gamma)" = 0 ]
@@ -208,9 +214,9 @@ steps_2_and_3() { # TIER
 
 # ---- the ring ----
 
-last_two_seconds() { # TIER
-    fails 0 "$WPROF" record --tier "$1" -F 199 --ring 2s -o s -- "$PHASES" alpha:2 sleep:1 gamma:0.6 sleep:0.5 delta:0.4
-    holds "$(meta s duration_s) >= 2 && $(meta s duration_s) < 4" || return 1
+last_second() { # TIER
+    fails 0 "$WPROF" record --tier "$1" -F 199 --ring 1s -o s -- "$PHASES" alpha:0.6 sleep:1.5 gamma:0.3 sleep:0.3 delta:0.4 || return 1
+    holds "$(meta s duration_s) >= 1 && $(meta s duration_s) < 2" || return 1
     [[ $(meta s notes) == *"(--ring): "*" older events are outside the ring"* ]] || return 1
     [[ $output == *"(--ring)"* ]] || return 1
     # the figures are the window's own
@@ -220,8 +226,8 @@ last_two_seconds() { # TIER
     holds "$(samples s delta) > 20" && [ "$(samples s alpha)" = 0 ]
 }
 
-@test "--ring: the last two seconds and their figures, in each tier" {
-    tiers last_two_seconds
+@test "--ring: the last second and its figures, in each tier" {
+    tiers last_second
 }
 
 @test "--ring: a run that is shorter than the ring is there as a whole" {
@@ -233,25 +239,25 @@ last_two_seconds() { # TIER
 
 @test "--ring: what collectors take to stop is not in the window" {
     local i
-    for i in 1 2 3 4; do
-        "$WPROF" -q record --ring 200ms --duration 700ms -o s$i -- sleep 1
+    for i in 1 2 3; do
+        "$WPROF" -q record --ring 200ms --duration 500ms -o s$i -- sleep 0.7
         holds "$(meta s$i duration_s) >= 0.2 && $(meta s$i start_ts) < $(meta s$i end_ts)"
     done
 }
 
 @test "--ring: a crash keeps what came before it" {
     need_native
-    fails 139 "$WPROF" record -F 199 --ring 1s -o s -- "$PHASES" alpha:2 sleep:0.5 gamma:0.4 die:11
+    fails 139 "$WPROF" record -F 199 --ring 1s -o s -- "$PHASES" alpha:0.5 sleep:1 gamma:0.4 die:11
     [ "$(meta s state)" = sealed ]
     [ "$(meta s exit_code)" = 139 ]
     holds "$(samples s gamma) > 20"
-    fails 134 "$WPROF" record -F 199 --ring 1s -o t -- "$PHASES" alpha:2 sleep:0.5 gamma:0.4 die:6
+    fails 134 "$WPROF" record -F 199 --ring 1s -o t -- "$PHASES" alpha:0.5 sleep:1 gamma:0.4 die:6
     holds "$(samples t gamma) > 20"
 }
 
 @test "--ring with --stop-on: the window ends there" {
     need_native
-    "$WPROF" -q record -F 199 --ring 1s --stop-on USR1 -o s -- "$PHASES" alpha:1.5 sleep:1.2 beta:0.4 signal:10 gamma:1
+    "$WPROF" -q record -F 199 --ring 1s --stop-on USR1 -o s -- "$PHASES" alpha:0.5 sleep:1.5 beta:0.4 signal:10 gamma:0.5
     [ "$(meta s end_reason)" = "stop signal" ]
     holds "$(samples s beta) > 20"
     [ "$(samples s alpha)" = 0 ]
@@ -260,12 +266,12 @@ last_two_seconds() { # TIER
 
 @test "--ring: kill -9 of wprof leaves at most two windows that open" {
     need_native
-    "$WPROF" -q record -F 199 --ring 1s -o s -- "$PHASES" alpha:1 sleep:2.5 say:now beta:600 >out &
+    "$WPROF" -q record -F 199 --ring 1s -o s -- "$PHASES" alpha:0.5 sleep:1.5 say:now beta:600 >out &
     local pid=$!
     STARTED=$pid
     until_true 60 grep -q now out
     STARTED="$pid $(cat "/proc/$pid/task/$pid/children")"
-    sleep 4
+    sleep 3
     kill -9 $pid
     "$WPROF" export --format folded s >all
     grep -q beta all
@@ -273,10 +279,11 @@ last_two_seconds() { # TIER
 }
 
 off_cpu_is_complete() { # TIER
-    "$WPROF" -q record --tier "$1" --ring 2s --min-block 10ms --duration 5s --kill -o s -- "$PHASES" sleep:0.002 again
+    local all
+    "$WPROF" -q record --tier "$1" --ring 1s --min-block 10ms --duration 2.5s --kill -o s -- "$PHASES" sleep:0.002 again || return 1
     # sums of short waits are cut off with the rest
-    holds "$(awk '{ s += $NF } END { printf "%.0f", s }' s/offcpu.folded.txt) < 1.06e9 * $(meta s duration_s)" || return 1
-    holds "$(awk '{ s += $NF } END { printf "%.0f", s }' s/offcpu.folded.txt) > 0.6e9 * $(meta s duration_s)"
+    all=$(awk '{ s += $NF } END { printf "%.0f", s }' s/offcpu.folded.txt)
+    holds "$all < 1.06e9 * $(meta s duration_s) && $all > 0.5e9 * $(meta s duration_s)"
 }
 
 @test "--ring: short waits are summed within the window" {
@@ -293,9 +300,9 @@ rss_kb() { # PID
     local pid=$! rss size
     until_true 20 test -e s/events.wlog
     STARTED="$pid $(cat "/proc/$pid/task/$pid/children")"
-    sleep 5
+    sleep 4
     rss=$(rss_kb $pid) size=$(stat -c %s s/events.wlog)
-    sleep 12
+    sleep 7
     holds "$(rss_kb $pid) < 1.2 * $rss + 1024"
     holds "$(stat -c %s s/events.wlog) < 4 * $size + 8192"
 }
