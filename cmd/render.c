@@ -31,7 +31,7 @@ static const struct opt options[] = {
                "html|svg|png|pdf|dot|drawio|gexf|mermaid|text",
                "what to make; all but html and svg are of the topology"),
     OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu",
-               "cpu|oncpu|offcpu|offwake|waker|runq|gil|timeline|topology",
+               "cpu|oncpu|offcpu|offwake|waker|runq|gil|gpu|timeline|topology",
                "what to look at; oncpu and waker, as show -m has them, are cpu and offwake"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
                "to FILE, - is stdout (default: the session's name here)"),
@@ -54,8 +54,8 @@ static const struct opt options[] = {
 static const struct view {
     const char *name, *metric;
 } views[] = {
-    {"cpu", "oncpu"}, {"offcpu", "offcpu"}, {"offwake", "waker"},
-    {"runq", "runq"}, {"gil", "gil"},       {"timeline", "oncpu"}, /* beside the timeline itself */
+    {"cpu", "oncpu"}, {"offcpu", "offcpu"}, {"offwake", "waker"},  {"runq", "runq"},
+    {"gil", "gil"},   {"gpu", "gpu"},       {"timeline", "oncpu"}, /* beside the timeline itself */
 };
 
 /* What a page holds at most: about 2 MB of it. */
@@ -282,6 +282,7 @@ const struct command cmd_render = {
     .examples = "wprof render\n"
                 "wprof render --format svg -o ticket.svg wprof-train-20260716-153012-abc123\n"
                 "wprof render --view timeline -o page.html\n"
+                "wprof render --view gpu -o gpu.html\n"
                 "wprof render --view offcpu --only step:12-20 -o slow.html\n"
                 "wprof render --view topology --format svg -o who.svg\n"
                 "wprof render --view topology --format drawio\n"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "product.h"
+#include "show_gpu.h"
 #include "show_metrics.h"
 #include "show_steps.h"
+#include "show_table.h"
 
 #include "analyze/calls.h"
 #include "analyze/fold.h"
@@ -22,7 +24,7 @@
 struct show_opts {
     const char *by, *metric, *sort, *callers, *callees, *units, *only;
     uint64_t top;
-    int tree, json, inlines, waits, steps, gil, idle, metrics;
+    int tree, json, inlines, waits, steps, gil, idle, metrics, gpu;
 };
 
 static const struct opt options[] = {
@@ -33,6 +35,8 @@ static const struct opt options[] = {
     OPT_STRING('m', "metric", struct show_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_FLAG('t', "tree", struct show_opts, tree, "the call tree, what is below 0.5 % summed up"),
     OPT_FLAG('w', "waits", struct show_opts, waits, "what threads waited for off the CPU, and who ended it"),
+    OPT_FLAG(0, "gpu", struct show_opts, gpu,
+             "what GPUs did, why they were idle, and what the host did then"),
     OPT_FLAG('M', "metrics", struct show_opts, metrics, "what processes and the machine used, each second"),
     OPT_FLAG(0, "steps", struct show_opts, steps, "what each marked step took: on and off the CPU, waiting"),
     OPT_STRING(0, "units", struct show_opts, units, "KIND", "the same of marks of another kind: request"),
@@ -265,16 +269,6 @@ static int json_tree(const struct show *x, struct json_writer *w, struct err *e)
     return rc;
 }
 
-static void json_table(struct table *t, const char *key, struct json_writer *w)
-{
-    char *left_out = mem_printf("%s_left_out", key);
-
-    text_table_json(t, key, w);
-    json_u64(w, left_out, t->left_out); /* by --top */
-    table_release(t);
-    free(left_out);
-}
-
 static void json_tops(const struct show *x, struct json_writer *w)
 {
     static const char *const plural[] = {"functions", "modules", "files", "lines"};
@@ -282,7 +276,7 @@ static void json_tops(const struct show *x, struct json_writer *w)
     struct table t;
 
     tops_functions(&t, &x->p, 0, by, !strcmp(x->o->sort, "total"), x->o->top);
-    json_table(&t, plural[by], w);
+    show_table_json(&t, plural[by], w);
 }
 
 static int show_json(struct show *x, struct err *e)
@@ -301,16 +295,18 @@ static int show_json(struct show *x, struct err *e)
     if (!by_tasks(x->o->by))
         json_tops(x, &w);
     tops_tasks(&t, &x->s, 0, x->o->top);
-    json_table(&t, "processes", &w);
+    show_table_json(&t, "processes", &w);
     tops_tasks(&t, &x->s, 1, x->o->top);
-    json_table(&t, "threads", &w);
+    show_table_json(&t, "threads", &w);
     gil_top(&t, &x->s, x->o->top);
-    json_table(&t, "gil", &w);
+    show_table_json(&t, "gil", &w);
     if (x->o->metrics)
         show_metrics_json(&x->s, x->o->top, &w);
+    if (x->o->gpu)
+        show_gpu_json(&x->s, x->o->top, &w);
     if (x->o->waits) {
         waits_top(&t, &x->s, x->o->top);
-        json_table(&t, "waits", &w);
+        show_table_json(&t, "waits", &w);
     }
     if (unit_kind(x->o))
         rc = show_steps_json(&x->s, unit_kind(x->o), x->o->top, &w, e);
@@ -347,6 +343,8 @@ static int show(struct show *x, struct err *e)
         text_tree(&x->p, 0, MIN_SHARE_PERMILLE / 1e3, &x->style, &x->out);
     } else if (o->metrics) {
         show_metrics(&x->s, o->top, &x->style, &x->out);
+    } else if (o->gpu) {
+        show_gpu(&x->s, o->top, &x->style, &x->out);
     } else if (o->waits) {
         show_waits(x);
     } else if (unit_kind(o)) {
@@ -370,12 +368,11 @@ static int show_run(const void *values, const struct config *cfg, int argc, char
     if (argc > 1)
         return command_usage(&cmd_show, "takes one SESSION, '%s' is too many", argv[1]);
     if (x.o->tree + (x.o->callers != NULL) + (x.o->callees != NULL) + (x.o->by != NULL) + x.o->waits +
-                x.o->metrics + x.o->steps + (x.o->units != NULL) >
+                x.o->metrics + x.o->gpu + x.o->steps + (x.o->units != NULL) >
             1 &&
         !x.o->json)
-        return command_usage(
-            &cmd_show,
-            "--by, --tree, --callers, --callees, --waits, --metrics, --steps and --units exclude each other");
+        return command_usage(&cmd_show, "--by, --tree, --callers, --callees, --waits, --metrics, --gpu, "
+                                        "--steps and --units exclude each other");
     x.style = (struct text_style){product_color(), product_width()};
     rc = open_session(&x.s, argc ? argv[0] : NULL, &e);
     if (!rc) {
@@ -403,6 +400,7 @@ const struct command cmd_show = {
                 "wprof show --callers slow_transform\n"
                 "wprof show --waits\n"
                 "wprof show --metrics\n"
+                "wprof show --gpu\n"
                 "wprof show --steps\n"
                 "wprof show --only step:12-20 --metric offcpu\n"
                 "wprof show --json | jq .unwound_share",

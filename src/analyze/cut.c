@@ -252,7 +252,7 @@ static void cut_span(const struct cut_scope *scope, const struct event *ev, uint
         piece.dur = sum ? part(ev->dur, to, length) - part(ev->dur, from, length) : to - from;
         if (shared)
             piece.value = part(ev->value, to, length) - part(ev->value, from, length);
-        else if (from)
+        else if (from && ev->kind != EVENT_GPU) /* whose value is a number that tells calls apart */
             piece.value = 0;
         if (piece.dur || piece.value)
             *vec_push(&out->events) = piece;

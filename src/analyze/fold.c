@@ -170,8 +170,18 @@ static int task_wanted(const struct builder *b, uint32_t id)
            (!b->o->tid || t->tid == b->o->tid || t->ns_tid == b->o->tid);
 }
 
+/* Calls and what else is of the host are no GPU time. */
+static int ran_on_gpu(const struct store *s, const struct event *ev)
+{
+    const struct gpu_work *w = gpu_works_get(&s->gpus, ev->attr);
+
+    return w && gpu_on_device(w);
+}
+
 static int wanted(const struct builder *b, const struct event *ev)
 {
+    if (ev->kind == EVENT_GPU && !ran_on_gpu(b->s, ev))
+        return 0;
     if (ev->kind != b->metric->kind &&
         !(b->o->idle_ns && (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ)))
         return 0;
@@ -286,6 +296,14 @@ static uint32_t stack_below(struct builder *b, uint32_t root, uint32_t stack)
     return node;
 }
 
+/* Below where it was asked for: what ran on the GPU. */
+static void gpu_leaf(struct builder *b, struct placed *at)
+{
+    const struct gpu_work *w = gpu_works_get(&b->s->gpus, b->s->events.a[at->event].attr);
+
+    at->node = child_of(b, at->node, fold_frames_gpu(&b->frames, w->name));
+}
+
 struct followed {
     struct builder *b;
     const struct placed *at;
@@ -371,6 +389,9 @@ static void add_events(struct builder *b)
             list.a[i].node = waker_root(b, &list.a[i]);
         place(b, list.a, list.n, waker_stack, 0);
     }
+    if (b->metric->kind == EVENT_GPU)
+        for (size_t i = 0; i < list.n; i++)
+            gpu_leaf(b, &list.a[i]);
     if (b->metric->chains)
         rest = follow_chains(b, list.a, list.n);
     for (size_t i = 0; i < list.n; i++) {
@@ -393,7 +414,7 @@ static void add_events(struct builder *b)
 /* Whether the trie is the tree already: imported stacks, all of them wanted. */
 static int is_whole(const struct builder *b)
 {
-    if (!b->frames.one_to_one || b->metric->by || b->o->units)
+    if (!b->frames.one_to_one || b->metric->by || b->metric->kind == EVENT_GPU || b->o->units)
         return 0;
     for (size_t i = 0; i < b->s->events.n; i++) {
         const struct event *ev = &b->s->events.a[i];
@@ -499,7 +520,7 @@ static const struct metric_kind *find_metric(const char *name)
 static int has_kind(const struct store *s, enum event_kind kind)
 {
     for (size_t i = 0; i < s->events.n; i++)
-        if (s->events.a[i].kind == kind)
+        if (s->events.a[i].kind == kind && (kind != EVENT_GPU || ran_on_gpu(s, &s->events.a[i])))
             return 1;
     return 0;
 }

@@ -150,6 +150,7 @@ void fold_frames_release(struct fold_frames *f)
     free(f->n);
     vec_release(&f->seq);
     index_release(&f->index);
+    map_release(&f->gpu);
 }
 
 uint32_t fold_frames_task(struct fold_frames *f, const char *name)
@@ -164,6 +165,20 @@ uint32_t fold_frames_marker(struct fold_frames *f, const char *text)
     struct profile_frame key = {.func = strtab_add(&f->p->strings, text), .kind = FRAME_MARKER};
 
     return intern(f, &key);
+}
+
+uint32_t fold_frames_gpu(struct fold_frames *f, uint32_t name)
+{
+    uint64_t *known = map_put(&f->gpu, name);
+    char *text;
+
+    if (!*known) {
+        text = mem_printf("CUDA:%s", name ? strtab_get(&f->s->strings, name) : "[unnamed]");
+        *known = 1 + intern(f, &(struct profile_frame){.func = strtab_add(&f->p->strings, text),
+                                                       .kind = FRAME_GPU});
+        free(text);
+    }
+    return (uint32_t)*known - 1;
 }
 
 uint32_t fold_frames_none(struct fold_frames *f)

@@ -11,6 +11,7 @@ struct fold_frames {
     struct profile *p;
     const struct store *s;
     const struct fold_opts *o;
+    struct map gpu;      /* name of what ran on a GPU -> profile frame + 1 */
     uint32_t *string;    /* store string id -> profile string id */
     uint32_t *first, *n; /* frame id -> a run in seq */
     VEC(uint32_t) seq;   /* profile frames, outermost first */
@@ -28,6 +29,9 @@ uint32_t fold_frames_task(struct fold_frames *f, const char *name);
 
 /* A frame that is a text in brackets. */
 uint32_t fold_frames_marker(struct fold_frames *f, const char *text);
+
+/* The frame of what ran on a GPU: "CUDA:" and its name, a string of the store. */
+uint32_t fold_frames_gpu(struct fold_frames *f, uint32_t name);
 
 /* The frame of what has no stack: "[no stack]". */
 uint32_t fold_frames_none(struct fold_frames *f);

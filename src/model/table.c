@@ -30,3 +30,11 @@ union table_cell *table_add(struct table *t)
     memset(t->cells.a + at, 0, t->ncolumns * sizeof(*t->cells.a));
     return t->cells.a + at;
 }
+
+size_t table_limit(struct table *t, size_t n, size_t limit)
+{
+    if (!limit || n <= limit)
+        return n;
+    t->left_out = n - limit;
+    return limit;
+}

@@ -48,6 +48,9 @@ void table_init(struct table *t, const struct table_column *columns, size_t n);
 void table_release(struct table *t);
 size_t table_rows(const struct table *t);
 
+/* Of n rows that there might be, how many there shall be; limit 0: all. Counts the others as left out. */
+size_t table_limit(struct table *t, size_t n, size_t limit);
+
 /* The cells of a new row, zeroed; valid until the next row. */
 union table_cell *table_add(struct table *t);
 

@@ -23,6 +23,8 @@ void text_table(const struct table *t, const char *heading, const struct text_st
 
 /* An array of objects, one a row, under `key`. */
 void text_table_json(const struct table *t, const char *key, struct json_writer *w);
+/* One row, as members of the open object. */
+void text_table_row_json(const struct table *t, size_t row, struct json_writer *w);
 
 /* The call tree, heaviest first; what lies below min_share (0..1) of the whole is summed up in a line of its
  * own. */

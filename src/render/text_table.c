@@ -185,15 +185,12 @@ void text_table(const struct table *t, const char *heading, const struct text_st
     free(width);
 }
 
-void text_table_json(const struct table *t, const char *key, struct json_writer *w)
+void text_table_row_json(const struct table *t, size_t row, struct json_writer *w)
 {
-    json_array(w, key);
-    for (size_t i = 0; i < t->cells.n; i++) {
-        const struct table_column *c = &t->columns[i % t->ncolumns];
-        const union table_cell *v = &t->cells.a[i];
+    for (size_t i = 0; i < t->ncolumns; i++) {
+        const struct table_column *c = &t->columns[i];
+        const union table_cell *v = &t->cells.a[row * t->ncolumns + i];
 
-        if (i % t->ncolumns == 0)
-            json_object(w, NULL);
         if (table_is_text(c->type))
             json_str(w, c->key, v->text);
         else if (is_unmeasured(c, v))
@@ -202,8 +199,16 @@ void text_table_json(const struct table *t, const char *key, struct json_writer 
             json_f64(w, c->key, v->share);
         else
             json_u64(w, c->key, v->count);
-        if ((i + 1) % t->ncolumns == 0)
-            json_end_object(w);
+    }
+}
+
+void text_table_json(const struct table *t, const char *key, struct json_writer *w)
+{
+    json_array(w, key);
+    for (size_t i = 0; i < table_rows(t); i++) {
+        json_object(w, NULL);
+        text_table_row_json(t, i, w);
+        json_end_object(w);
     }
     json_end_array(w);
 }

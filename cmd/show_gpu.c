@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show_gpu.h"
+#include "show_table.h"
+
+#include "analyze/gpu_busy.h"
+#include "analyze/gpu_calls.h"
+#include "analyze/gpu_kernels.h"
+#include "base/log.h"
+
+#include <stddef.h>
+
+static const struct {
+    const char *key, *text;
+    size_t at;
+} odd[] = {
+    {"without_work", "say nothing of what they did: left out", offsetof(struct gpu_odd, no_work)},
+    {"unknown", "did what this wprof does not know: left out", offsetof(struct gpu_odd, unknown)},
+    {"without_device", "ran on a device that is not told", offsetof(struct gpu_odd, no_device)},
+    {"without_time", "took no time", offsetof(struct gpu_odd, no_time)},
+    {"unlaunched", "were asked for by no call that was seen", offsetof(struct gpu_odd, unlaunched)},
+    {"early", "began before the call that asked for them", offsetof(struct gpu_odd, early)},
+};
+
+static uint64_t odd_count(const struct gpu_odd *o, size_t i)
+{
+    return *(const uint64_t *)((const char *)o + odd[i].at);
+}
+
+static void put_odd(const struct gpu_odd *o, struct buf *out)
+{
+    int any = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+        if (!odd_count(o, i))
+            continue;
+        buf_addf(out, "%s%llu records %s\n", any ? "" : "\n", (unsigned long long)odd_count(o, i),
+                 odd[i].text);
+        any = 1;
+    }
+}
+
+void show_gpu(const struct session *s, uint64_t top, const struct text_style *style, struct buf *out)
+{
+    struct gpu_trace x;
+    struct table t;
+
+    gpu_trace_init(&x, s);
+    if (!x.ran.n)
+        log_warn("nothing ran on a GPU, or nothing was recorded of it (the collector gpu does; or import a "
+                 "trace)");
+    gpu_devices_table(&t, &x, 0);
+    show_table_text(&t, "Devices: from the first to the last that ran; what runs at a time counts once",
+                    style, out);
+    gpu_devices_table(&t, &x, 1);
+    show_table_text(&t, "Why devices were idle; launch: from the end of the call to the start on the device",
+                    style, out);
+    if (x.streams.n > x.devices.n) {
+        gpu_streams_table(&t, &x, UINT32_MAX);
+        show_table_text(&t, "Streams", style, out);
+    }
+    gpu_kernels_table(&t, &x, UINT32_MAX, top);
+    show_table_text(&t, "Kernels, by time; alone: while nothing else ran", style, out);
+    gpu_copies_table(&t, &x, UINT32_MAX);
+    show_table_text(&t, "Copies and sets", style, out);
+    gpu_nodes_table(&t, &x, top);
+    show_table_text(&t, "Nodes of graphs", style, out);
+    gpu_stalls_table(&t, &x, top);
+    show_table_text(&t, "Threads that stood still until a device was done", style, out);
+    gpu_calls_table(&t, &x, top);
+    show_table_text(&t, "Calls", style, out);
+    put_odd(&x.odd, out);
+    gpu_trace_release(&x);
+}
+
+/* ---- JSON ---- */
+
+static void devices_json(const struct gpu_trace *x, uint64_t top, struct json_writer *w)
+{
+    struct table devices, t;
+
+    gpu_devices_table(&devices, x, 0);
+    json_array(w, "devices");
+    for (uint32_t d = 0; d < x->devices.n; d++) {
+        json_object(w, NULL);
+        text_table_row_json(&devices, d, w);
+        gpu_streams_table(&t, x, d);
+        show_table_json(&t, "streams", w);
+        gpu_kernels_table(&t, x, d, top);
+        show_table_json(&t, "kernels", w);
+        gpu_copies_table(&t, x, d);
+        show_table_json(&t, "moves", w);
+        json_end_object(w);
+    }
+    json_end_array(w);
+    table_release(&devices);
+}
+
+void show_gpu_json(const struct session *s, uint64_t top, struct json_writer *w)
+{
+    struct gpu_trace x;
+    struct table t;
+
+    gpu_trace_init(&x, s);
+    devices_json(&x, top, w);
+    gpu_nodes_table(&t, &x, top);
+    show_table_json(&t, "graph_nodes", w);
+    gpu_stalls_table(&t, &x, top);
+    show_table_json(&t, "stalls", w);
+    gpu_calls_table(&t, &x, top);
+    show_table_json(&t, "calls", w);
+    json_object(w, "odd");
+    for (size_t i = 0; i < ARRAY_SIZE(odd); i++)
+        json_u64(w, odd[i].key, odd_count(&x.odd, i));
+    json_end_object(w);
+    gpu_trace_release(&x);
+}

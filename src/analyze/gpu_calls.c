@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/gpu_calls.h"
+
+#include "analyze/waits_top.h"
+#include "base/hash.h"
+#include "base/map.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct table_column call_columns[] = {
+    {"name", "call", TABLE_TEXT},      {"op", "of", TABLE_TEXT},      {"count", "count", TABLE_COUNT},
+    {"total_ns", "time", TABLE_NS},    {"mean_ns", "mean", TABLE_NS}, {"max_ns", "longest", TABLE_NS},
+    {"failed", "failed", TABLE_COUNT},
+};
+
+static const struct table_column stall_columns[] = {
+    {"thread", "thread", TABLE_TEXT}, {"tid", "tid", TABLE_ID},         {"name", "waited in", TABLE_TEXT},
+    {"where", "where", TABLE_TEXT},   {"count", "times", TABLE_COUNT},  {"ns", "time", TABLE_NS},
+    {"max_ns", "longest", TABLE_NS},  {"share", "of all", TABLE_SHARE},
+};
+
+struct row {
+    uint32_t name, op, task, where;
+    uint64_t count, ns, max, failed;
+};
+
+struct rows {
+    VEC(struct row) list;
+    struct map of; /* hash of the key -> index + 1 */
+};
+
+/* 64 bits of hash stand for the key: among thousands of rows no two are the same. */
+static struct row *row_of(struct rows *x, struct row key)
+{
+    uint64_t *at =
+        map_put(&x->of, hash_mix((uint64_t)key.name << 32 | key.op, (uint64_t)key.task << 32 | key.where));
+
+    if (!*at) {
+        *vec_push(&x->list) = key;
+        *at = x->list.n;
+    }
+    return &x->list.a[*at - 1];
+}
+
+static void add(struct row *r, uint64_t ns, int failed)
+{
+    r->count++;
+    r->ns += ns;
+    r->max = ns > r->max ? ns : r->max;
+    r->failed += failed != 0;
+}
+
+static int longest_first(const void *pa, const void *pb)
+{
+    const struct row *a = pa, *b = pb;
+
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    return a->task < b->task ? -1 : a->task > b->task;
+}
+
+static size_t order(struct rows *x, size_t limit, struct table *t)
+{
+    if (x->list.n)
+        qsort(x->list.a, x->list.n, sizeof(*x->list.a), longest_first);
+    return table_limit(t, x->list.n, limit);
+}
+
+static char *text(const struct store *s, uint32_t id)
+{
+    return id ? mem_strdup(strtab_get(&s->strings, id)) : NULL;
+}
+
+void gpu_calls_table(struct table *t, const struct gpu_trace *x, size_t limit)
+{
+    struct rows rows = {0};
+    size_t n;
+
+    table_init(t, call_columns, ARRAY_SIZE(call_columns));
+    for (size_t i = 0; i < x->s->events.n; i++) {
+        const struct event *ev = &x->s->events.a[i];
+        const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_work_of(x, ev) : NULL;
+
+        if (w && (w->op == GPU_RUNTIME || w->op == GPU_DRIVER || w->op == GPU_SYNC || w->op == GPU_OVERHEAD))
+            add(row_of(&rows, (struct row){.name = w->name, .op = w->op}), ev->dur, w->result);
+    }
+    n = order(&rows, limit, t);
+    for (size_t i = 0; i < n; i++) {
+        const struct row *r = &rows.list.a[i];
+        union table_cell *c = table_add(t);
+
+        c[0].text = mem_strdup(r->name ? strtab_get(&x->s->strings, r->name) : "[unnamed]");
+        c[1].text = mem_strdup(gpu_op_name(r->op));
+        c[2].count = r->count;
+        c[3].count = r->ns;
+        c[4].count = r->ns / r->count;
+        c[5].count = r->max;
+        c[6].count = r->failed;
+    }
+    vec_release(&rows.list);
+    map_release(&rows.of);
+}
+
+/* ---- standing still ---- */
+
+/* The calls that return when a device is done: cudaStreamSynchronize, cuCtxSynchronize, hipDeviceSynchronize.
+ * "Stream Wait Event" is a wait of the device's. */
+static int is_stall(const struct store *s, const struct gpu_work *w)
+{
+    const char *name = strtab_get(&s->strings, w->name);
+
+    if (w->op == GPU_SYNC)
+        return !strstr(name, "Wait Event");
+    return (w->op == GPU_RUNTIME || w->op == GPU_DRIVER) && strstr(name, "Synchronize");
+}
+
+struct stall {
+    uint64_t start, end;
+    uint32_t task, event;
+};
+
+/* By thread and start; the longer, which has the other in it, first. */
+static int by_thread(const void *pa, const void *pb)
+{
+    const struct stall *a = pa, *b = pb;
+
+    if (a->task != b->task)
+        return a->task < b->task ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->end != b->end)
+        return a->end > b->end ? -1 : 1;
+    return a->event < b->event ? -1 : a->event > b->event;
+}
+
+static void add_stalls(struct rows *rows, const struct gpu_trace *x, struct stall *a, size_t n)
+{
+    uint64_t done = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct event *ev = &x->s->events.a[a[i].event];
+        uint64_t from = a[i].start;
+
+        if (!i || a[i].task != a[i - 1].task)
+            done = 0;
+        if (from < done)
+            from = done;
+        if (a[i].end <= from)
+            continue;
+        done = a[i].end;
+        add(row_of(rows, (struct row){.name = gpu_work_of(x, ev)->name,
+                                      .task = ev->task,
+                                      .where = waits_place(x->s, ev->stack)}),
+            done - from, 0);
+    }
+}
+
+void gpu_stalls_table(struct table *t, const struct gpu_trace *x, size_t limit)
+{
+    VEC(struct stall) list = {0};
+    struct rows rows = {0};
+    size_t n;
+
+    table_init(t, stall_columns, ARRAY_SIZE(stall_columns));
+    for (size_t i = 0; i < x->s->events.n; i++) {
+        const struct event *ev = &x->s->events.a[i];
+        const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_work_of(x, ev) : NULL;
+
+        if (w && is_stall(x->s, w))
+            *vec_push(&list) = (struct stall){ev->ts, ev->ts + ev->dur, ev->task, (uint32_t)i};
+    }
+    if (list.n)
+        qsort(list.a, list.n, sizeof(*list.a), by_thread);
+    add_stalls(&rows, x, list.a, list.n);
+    n = order(&rows, limit, t);
+    for (size_t i = 0; i < n; i++) {
+        const struct row *r = &rows.list.a[i];
+        const struct task *k =
+            r->task <= x->s->tasks.list.n && r->task ? &x->s->tasks.list.a[r->task - 1] : NULL;
+        union table_cell *c = table_add(t);
+
+        c[0].text = k ? text(x->s, k->comm) : NULL;
+        c[1].count = !k ? 0 : k->ns_tid ? k->ns_tid : k->tid;
+        c[2].text = text(x->s, r->name);
+        c[3].text = text(x->s, r->where);
+        c[4].count = r->count;
+        c[5].count = r->ns;
+        c[6].count = r->max;
+        c[7].share = x->end > x->start ? (double)r->ns / (double)(x->end - x->start) : NAN;
+    }
+    vec_release(&list);
+    vec_release(&rows.list);
+    map_release(&rows.of);
+}

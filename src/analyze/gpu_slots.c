@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/gpu_slots.h"
+
+static int by_start(const void *pa, const void *pb)
+{
+    const struct gpu_slot *a = pa, *b = pb;
+
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    return a->run < b->run ? -1 : a->run > b->run;
+}
+
+struct gpu_slot *gpu_slots(const struct gpu_trace *t, uint32_t first, uint32_t n)
+{
+    struct gpu_slot *a = mem_alloc(n * sizeof(*a));
+    int sorted = 1;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct event *ev = gpu_event(t, &t->ran.a[first + i]);
+
+        a[i] = (struct gpu_slot){ev->ts, ev->ts + ev->dur, first + i};
+        sorted &= !i || by_start(&a[i - 1], &a[i]) < 0;
+    }
+    if (!sorted)
+        qsort(a, n, sizeof(*a), by_start);
+    return a;
+}
+
+static enum gpu_idle cause(const struct gpu_trace *t, const struct gpu_slot *next, const struct gpu_gap *gap)
+{
+    const struct event *call = gpu_launch(t, &t->ran.a[next->run]);
+
+    if (call && call->ts > gap->start)
+        return GPU_IDLE_HOST;
+    return gap->end - gap->start < GPU_KERNEL_WAIT_NS ? GPU_IDLE_KERNEL : GPU_IDLE_OTHER;
+}
+
+int gpu_gap_next(const struct gpu_trace *t, const struct gpu_slot *a, uint32_t n, uint32_t *at,
+                 uint64_t *busy_to, struct gpu_gap *gap)
+{
+    for (; *at < n; (*at)++) {
+        const struct gpu_slot *x = &a[*at];
+        uint64_t before = *busy_to;
+
+        *busy_to = x->end > before ? x->end : before;
+        if (!*at || x->start <= before)
+            continue;
+        *gap = (struct gpu_gap){before, x->start, *at, GPU_IDLE_OTHER};
+        gap->why = cause(t, x, gap);
+        (*at)++;
+        return 1;
+    }
+    return 0;
+}
