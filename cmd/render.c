@@ -29,7 +29,7 @@ struct render_opts {
 static const struct opt options[] = {
     OPT_CHOICE('f', "format", struct render_opts, format, "FORMAT", "html",
                "html|svg|png|pdf|dot|drawio|gexf|mermaid|text",
-               "what to make; all but html and svg are of the topology"),
+               "what to make; all but html and svg are of the topology alone"),
     OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu",
                "cpu|oncpu|offcpu|offwake|waker|runq|gil|gpu|timeline|topology",
                "what to look at; oncpu and waker, as show -m has them, are cpu and offwake"),
@@ -54,8 +54,9 @@ static const struct opt options[] = {
 static const struct view {
     const char *name, *metric;
 } views[] = {
-    {"cpu", "oncpu"}, {"offcpu", "offcpu"}, {"offwake", "waker"},  {"runq", "runq"},
-    {"gil", "gil"},   {"gpu", "gpu"},       {"timeline", "oncpu"}, /* beside the timeline itself */
+    {"cpu", "oncpu"},      {"offcpu", "offcpu"}, {"offwake", "waker"},  {"runq", "runq"},
+    {"gil", "gil"},        {"gpu", "gpu"},       {"timeline", "oncpu"}, /* beside the timeline itself */
+    {"topology", "oncpu"},                                              /* the same */
 };
 
 /* What a page holds at most: about 2 MB of it. */
@@ -124,6 +125,19 @@ static int check_timeline(const struct view *view, const struct renderer_ops *r,
     return 0;
 }
 
+/* What stands beside the rest of a page cannot fail it, unless it is what was asked for. */
+static int read_topology(const struct view *view, const struct session *s, struct graph *g, struct err *e)
+{
+    if (strcmp(view->name, "topology") != 0 && !topology_has(s))
+        return 0;
+    if (!topology_read(s, g, e))
+        return 0;
+    if (!strcmp(view->name, "topology"))
+        return -1;
+    log_warn("render: %s: the page is without the topology", e->msg);
+    return 0;
+}
+
 /* The others that the session has, behind the view's: a page has them all, unless it is of a part of one
  * only. */
 static int add_metrics(struct profile *p, const struct render_opts *o, const struct session *s,
@@ -136,7 +150,7 @@ static int add_metrics(struct profile *p, const struct render_opts *o, const str
     for (size_t i = 0; i < ARRAY_SIZE(views) && !rc && !o->gil && !o->idle; i++) {
         fold.metric = views[i].metric;
         if (!strcmp(fold.metric, first) || !strcmp(views[i].name, "timeline") ||
-            !fold_has(&s->store, fold.metric))
+            !strcmp(views[i].name, "topology") || !fold_has(&s->store, fold.metric))
             continue;
         rc = fold_profile(&other, s, &fold, e);
         if (!rc)
@@ -182,15 +196,21 @@ static int draw(const struct render_opts *o, struct session *s, struct err *e)
                               .view = view->name,
                               .title = o->title,
                               .task_ids = fold.pids,
-                              .apart = o->pids};
+                              .apart = o->pids,
+                              .layout = o->layout,
+                              .max_nodes = (size_t)o->max_nodes};
+    struct graph g;
     struct buf out = {0};
     struct cut only = {0};
     int rc;
 
     if (check_timeline(view, r, s, e))
         return -1;
+    graph_init(&g);
     quality_compute(&q, &s->store, &s->meta);
-    rc = only_apply(&only, s, o->only, e);
+    rc = r->wants_topology ? read_topology(view, s, &g, e) : 0;
+    in.topology = &g;
+    rc = rc ? rc : only_apply(&only, s, o->only, e);
     fold.had = only.had;
     if (!rc && r->wants_timeline && timeline_has(s)) {
         lanes.cut = o->only ? &only : NULL;
@@ -207,6 +227,7 @@ static int draw(const struct render_opts *o, struct session *s, struct err *e)
         rc = write_product(o, s->path, r->suffix, &out, e);
     timeline_release(&t);
     profile_release(&p);
+    graph_release(&g);
     buf_release(&out);
     cut_release(&only);
     return rc;
@@ -232,9 +253,10 @@ static int draw_topology(const struct render_opts *o, const struct session *s, s
     return rc;
 }
 
+/* By itself, and not on a page with all the rest. */
 static int is_topology(const struct render_opts *o)
 {
-    return !strcmp(o->view, "topology");
+    return !strcmp(o->view, "topology") && strcmp(o->format, "html") != 0;
 }
 
 /* Whether the options go together; 0, or what command_usage() gives. */
@@ -242,9 +264,6 @@ static int check_options(const struct render_opts *o)
 {
     const struct renderer_ops *r = find_renderer(o->format);
 
-    if (is_topology(o) && !strcmp(o->format, "html"))
-        return command_usage(&cmd_render, "--view topology: html has none of it: --format svg, png, pdf, "
-                                          "dot, drawio, gexf, mermaid or text");
     if (!is_topology(o) && !r)
         return command_usage(&cmd_render, "--format %s is of the topology: --view topology", o->format);
     return 0;
@@ -284,6 +303,7 @@ const struct command cmd_render = {
                 "wprof render --view timeline -o page.html\n"
                 "wprof render --view gpu -o gpu.html\n"
                 "wprof render --view offcpu --only step:12-20 -o slow.html\n"
+                "wprof render --view topology -o page.html\n"
                 "wprof render --view topology --format svg -o who.svg\n"
                 "wprof render --view topology --format drawio\n"
                 "wprof render -o - | gzip >page.html.gz",

@@ -7,6 +7,7 @@ function keyTable(app) {
     const frame = () => pane.current() > 0 ? model.tree.frame[pane.current()] : 0;
     return [
         ...(app.timeline ? timelineKeys(app.timeline) : []),
+        ...(app.topology ? topologyKeys(app.topology) : []),
         {keys: ["/"], help: "search", act: () => search.input.focus()},
         {keys: ["n"], help: "next match", act: () => pane.nextMatch(1)},
         {keys: ["N"], help: "previous match", act: () => pane.nextMatch(-1)},
@@ -26,6 +27,7 @@ function keyTable(app) {
         {keys: ["f"], help: "flame graph", act: () => app.showPane("flame")},
         {keys: ["l"], help: "list of functions", act: () => app.showPane("table")},
         ...(app.timeline ? [{keys: ["g"], help: "timeline", act: () => app.showPane("timeline")}] : []),
+        ...(app.topology ? [{keys: ["o"], help: "topology", act: () => app.showPane("topology")}] : []),
         {keys: ["?"], help: "this help", act: () => app.toggleHelp()},
         {keys: ["Escape"], help: "close, then clear the search, then zoom out", act: () => app.escape()},
     ];

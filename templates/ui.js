@@ -20,6 +20,7 @@ class App {
         this.panes = {flame: this.pane, table: this.table};
         this.shown = "flame";
         this.makeTimeline(info, $);
+        this.makeTopology($);
         makeKindButtons(this.model, $("#kinds"));
         for (const select of document.querySelectorAll("select.metric"))
             makeMetric(this.model, this.pane, select);
@@ -29,8 +30,11 @@ class App {
         const emptiness = () => $("#pane-flame").classList.toggle("empty", this.model.info.metrics[this.model.metric].sum === 0);
         this.model.subscribe(emptiness);
         emptiness();
-        if (info.view === "timeline")
-            this.showPane("timeline");
+        const nothing = info.metrics.every(metric => metric.sum === 0);
+        if (info.view in this.panes)
+            this.showPane(info.view);
+        else if (nothing && this.topology)
+            this.showPane("topology");
     }
     makeTimeline(info, $) {
         if (!info.timeline)
@@ -42,6 +46,32 @@ class App {
             this.showPane("flame");
         });
         this.panes.timeline = this.timeline;
+    }
+    makeTopology($) {
+        const data = $("#topology"), {model} = this;
+        if (!data)
+            return;
+        this.topology = new TopologyPane(model, new TopologyModel(decodeTopology(data.textContent)), $("#pane-topology"),
+                                         this.tooltip, pid => this.openProcess(pid));
+        this.panes.topology = this.topology;
+        const node = () => this.topology.model.nodeOf(focusedPid(model));
+        const button = makeButton("in the topology", "this process among the others (o)", () => {
+            this.showPane("topology");
+            this.topology.goTo({node: node()});
+        });
+        button.id = "to-topology";
+        button.hidden = true;
+        $("#focus").closest("label").after(button);
+        model.subscribe(() => button.hidden = !node());
+    }
+    /* The flame graph of one process. */
+    openProcess(pid) {
+        const found = findProcess(this.model, pid);
+        if (!found)
+            return;
+        this.pane.zoomPath = [];
+        this.model.set({metric: found.metric, focus: found.box});
+        this.showPane("flame");
     }
     connect($) {
         const table = keyTable(this);
@@ -117,8 +147,8 @@ class App {
             this.help.close();
         else if (this.menu.close())
             return;
-        else if (this.shown === "timeline")
-            this.timeline.escape();
+        else if (this.panes[this.shown].escape)
+            this.panes[this.shown].escape();
         else if (this.search.input.value)
             this.search.set("");
         else if (this.pane.zoom)

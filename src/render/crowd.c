@@ -322,7 +322,10 @@ static void flatten(struct crowd *c)
             c->rep[i] = c->rep[c->rep[i]];
 }
 
-static void fold(struct crowd *c, enum crowd_step step, size_t max)
+/* Folds sets, the largest first, until at most max nodes are shown; only those that `may`, where that is not
+ * NULL. */
+static void fold_some(struct crowd *c, enum crowd_step step, size_t max,
+                      int (*may)(const struct graph_node *first, size_t n))
 {
     struct members m = {0};
 
@@ -330,6 +333,8 @@ static void fold(struct crowd *c, enum crowd_step step, size_t max)
     for (size_t i = 0; i < m.sets.n && c->shown > max; i++) {
         const struct set *s = &m.sets.a[i];
 
+        if (may && !may(c->g->nodes.a[m.list.a[s->first].node], s->n))
+            continue;
         fold_set(c, m.list.a + s->first, s->n);
         c->folded[step] += s->n - 1;
         c->shown -= s->n - 1;
@@ -339,6 +344,22 @@ static void fold(struct crowd *c, enum crowd_step step, size_t max)
         free(m.list.a[i].key);
     vec_release(&m.list);
     vec_release(&m.sets);
+}
+
+static void fold(struct crowd *c, enum crowd_step step, size_t max)
+{
+    fold_some(c, step, max, NULL);
+}
+
+/* Two are as soon read as one that says so. */
+static int is_small_fry(const struct graph_node *first, size_t n)
+{
+    return n > 2 && first->kind != GRAPH_PROCESS;
+}
+
+void crowd_fold_equals(struct crowd *c)
+{
+    fold_some(c, CROWD_EQUAL, 0, is_small_fry);
 }
 
 /* In a place that stands for many, what was apart only by its place is one. */

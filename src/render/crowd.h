@@ -30,6 +30,8 @@ struct crowd {
 
 /* Folds, the least telling first, until at most max nodes are shown, as far as that goes; 0: not at all. */
 void crowd_init(struct crowd *c, const struct graph *g, const struct graph_order *o, size_t max);
+/* Then also what is no process, where more than two have one name and the same neighbours. */
+void crowd_fold_equals(struct crowd *c);
 void crowd_release(struct crowd *c);
 
 /* Whether the edge says no more than that one of its ends is in the other. */

@@ -10,6 +10,7 @@
 #include "render/palette.h"
 #include "render/renderer.h"
 #include "render/timeline_data.h"
+#include "render/topology_data.h"
 
 #include <string.h>
 
@@ -18,24 +19,36 @@
 #define MAX_PAIRS   500000
 #define LEAST_BOXES 1000 /* a page is made with these, however long their names */
 
+enum pane_of { PROFILE, TIMELINE, TOPOLOGY };
+
 /* A view of its own in a tab. */
 struct pane {
     const char *id, *label, *template;
-    int of_timeline; /* only where there is one */
+    enum pane_of of; /* only where there is one */
 };
 
 static const struct pane panes[] = {
-    {"flame", "Flame graph", "pane-flame.html", 0},
-    {"table", "Functions", "pane-table.html", 0},
-    {"timeline", "Timeline", "pane-timeline.html", 1},
+    {"flame", "Flame graph", "pane-flame.html", PROFILE},
+    {"table", "Functions", "pane-table.html", PROFILE},
+    {"timeline", "Timeline", "pane-timeline.html", TIMELINE},
+    {"topology", "Topology", "pane-topology.html", TOPOLOGY},
 };
 
 /* In the order of use; all share one scope. */
 static const char *const scripts[] = {
-    "format.js",         "tree.js",     "data.js",          "model.js",           "flame-layout.js",
-    "flame-draw.js",     "flame.js",    "search.js",        "table.js",           "timeline-range.js",
-    "tooltip.js",        "controls.js", "timeline-data.js", "timeline-layout.js", "timeline-draw.js",
-    "timeline-words.js", "timeline.js", "timeline-keys.js", "keyboard.js",        "ui.js",
+    "format.js",        "tree.js",
+    "data.js",          "model.js",
+    "flame-layout.js",  "flame-draw.js",
+    "flame.js",         "search.js",
+    "table.js",         "timeline-range.js",
+    "tooltip.js",       "controls.js",
+    "timeline-data.js", "timeline-layout.js",
+    "timeline-draw.js", "timeline-words.js",
+    "timeline.js",      "timeline-keys.js",
+    "topology-data.js", "topology-route.js",
+    "topology-draw.js", "topology-words.js",
+    "topology.js",      "topology-keys.js",
+    "keyboard.js",      "ui.js",
 };
 
 struct page {
@@ -44,6 +57,7 @@ struct page {
     struct functions *functions; /* one per metric */
     char *command;
     struct buf blob, timeline; /* the numbers of both; the timeline's empty where there is none */
+    struct buf topology;       /* JSON; empty where there is none */
     struct page_data_stats stats;
     struct buf *out;
 };
@@ -72,15 +86,18 @@ static void put_palette(struct page *pg)
     buf_addstr(pg->out, ":root{");
     palette_css(pg->out, 0);
     timeline_data_css(pg->out, 0);
+    topology_data_css(pg->out, 0);
     buf_addstr(pg->out, "}\n:root[data-theme=dark]{");
     palette_css(pg->out, 1);
     timeline_data_css(pg->out, 1);
+    topology_data_css(pg->out, 1);
     buf_addch(pg->out, '}');
 }
 
 static void put_style(struct page *pg)
 {
     add_template(pg, "style.css");
+    add_template(pg, "topology.css");
 }
 
 static void put_theme(struct page *pg)
@@ -117,7 +134,7 @@ static void put_top(struct page *pg)
 
 static int has_pane(const struct page *pg, const struct pane *p)
 {
-    return !p->of_timeline || pg->timeline.len;
+    return p->of == PROFILE || (p->of == TIMELINE ? pg->timeline.len : pg->topology.len) > 0;
 }
 
 static void put_tabs(struct page *pg)
@@ -154,6 +171,15 @@ static void put_timeline(struct page *pg)
         return;
     buf_addstr(pg->out, "\n<script type=\"application/octet-stream\" id=\"timeline\">");
     base64_add(pg->out, pg->timeline.data, pg->timeline.len);
+    buf_addstr(pg->out, "</script>");
+}
+
+static void put_topology(struct page *pg)
+{
+    if (!pg->topology.len)
+        return;
+    buf_addstr(pg->out, "\n<script type=\"application/json\" id=\"topology\">");
+    buf_add(pg->out, pg->topology.data, pg->topology.len);
     buf_addstr(pg->out, "</script>");
 }
 
@@ -210,10 +236,12 @@ struct part {
 };
 
 static const struct part parts[] = {
-    {"title", put_title},   {"command", put_command}, {"palette", put_palette}, {"style", put_style},
-    {"theme", put_theme},   {"facts", put_facts},     {"quality", put_quality}, {"warnings", put_warnings},
-    {"pruned", put_pruned}, {"top", put_top},         {"tabs", put_tabs},       {"panes", put_panes},
-    {"script", put_script}, {"info", put_info},       {"profile", put_profile}, {"timeline", put_timeline},
+    {"title", put_title},       {"command", put_command},   {"palette", put_palette},
+    {"style", put_style},       {"theme", put_theme},       {"facts", put_facts},
+    {"quality", put_quality},   {"warnings", put_warnings}, {"pruned", put_pruned},
+    {"top", put_top},           {"tabs", put_tabs},         {"panes", put_panes},
+    {"script", put_script},     {"info", put_info},         {"profile", put_profile},
+    {"timeline", put_timeline}, {"topology", put_topology},
 };
 
 static const struct part *find_part(const char *name, size_t n)
@@ -246,7 +274,9 @@ static size_t blob_room(const struct page *pg)
 {
     const size_t rest = 400000, all = (MAX_FILE - rest) / 4 * 3;
 
-    return all > pg->timeline.len ? all - pg->timeline.len : 0;
+    const size_t others = pg->timeline.len + pg->topology.len; /* the latter is text, and so needs less */
+
+    return all > others ? all - others : 0;
 }
 
 static void encode(struct page *pg)
@@ -283,6 +313,11 @@ static int render(const struct render_input *in, struct buf *out, struct err *e)
     figures_add_nameless(&pg.figures, in->profile);
     if (in->timeline && in->timeline->lanes.n)
         timeline_data_encode(in->timeline, &pg.timeline);
+    if (in->topology && in->topology->nodes.n)
+        topology_data_encode(
+            in->topology,
+            &(struct topology_data_opts){in->title ? in->title : pg.command, in->layout, in->max_nodes},
+            &pg.topology);
     encode(&pg);
     rc = fill(&pg, e);
     for (size_t m = 0; m < n; m++)
@@ -292,16 +327,18 @@ static int render(const struct render_input *in, struct buf *out, struct err *e)
     figures_release(&pg.figures);
     buf_release(&pg.blob);
     buf_release(&pg.timeline);
+    buf_release(&pg.topology);
     return rc;
 }
 
 const struct renderer_ops renderer_html = {
     .name = "html",
     .suffix = ".html",
-    .summary =
-        "one self-contained page: flame graph, functions, timeline, what ran and how well it was measured",
+    .summary = "one self-contained page: flame graph, functions, timeline, topology, what ran and how well "
+               "it was measured",
     .wants_task_ids = 1,
     .wants_timeline = 1,
+    .wants_topology = 1,
     .wants_metrics = 1,
     .render = render,
 };

@@ -342,6 +342,8 @@ static size_t build(struct picture_build *b, size_t max)
     size_t too_many;
 
     crowd_init(&b->crowd, b->g, &b->order, max);
+    if (b->equals && max)
+        crowd_fold_equals(&b->crowd);
     b->box_of = all_none(b->g->nodes.n);
     b->node_of = all_none(b->g->nodes.n);
     count_same(b);
@@ -359,11 +361,18 @@ static void build_release(struct picture_build *b)
     crowd_release(&b->crowd);
 }
 
+static void tell_shown(struct picture_build *b)
+{
+    b->p->shown_by = mem_alloc(b->g->nodes.n * sizeof(*b->p->shown_by));
+    for (size_t i = 0; i < b->g->nodes.n; i++)
+        b->p->shown_by[i] = b->node_of[b->crowd.rep[i]];
+}
+
 static void clear(struct picture *p);
 
 void picture_init(struct picture *p, const struct graph *g, const struct picture_opts *opts)
 {
-    struct picture_build b = {.p = p, .g = g, .flat = opts->flat};
+    struct picture_build b = {.p = p, .g = g, .flat = opts->flat, .equals = opts->equals};
     struct buf title = {0};
     size_t max = opts->max_nodes, too_many;
 
@@ -377,6 +386,7 @@ void picture_init(struct picture *p, const struct graph *g, const struct picture
     }
     note_folds(&b);
     picture_finish_edges(&b, too_many);
+    tell_shown(&b);
     text_clean(opts->title ? opts->title : "topology", 120, &title);
     p->title = buf_detach(&title);
     build_release(&b);
@@ -405,6 +415,7 @@ void picture_release(struct picture *p)
 {
     clear(p);
     free(p->title);
+    free(p->shown_by);
     vec_release(&p->boxes);
     vec_release(&p->nodes);
     vec_release(&p->edges);

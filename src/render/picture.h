@@ -46,7 +46,9 @@ struct picture_edge {
     uint64_t bytes_ab, bytes_ba, messages_ab, messages_ba;
     uint64_t first_ns, last_ns;
     double weight; /* NAN: none */
-    char *label;   /* bytes; "" where none are known */
+    uint64_t waited_a_ns,
+        waited_b_ns; /* how long its a, its b waited for the other end, where that is known */
+    char *label;     /* bytes; "" where none are known */
 };
 
 struct picture {
@@ -56,6 +58,8 @@ struct picture {
     VEC(struct picture_edge) edges;
     VEC(char *) notes;         /* what was folded, left out, laid out otherwise */
     size_t of_nodes, of_edges; /* of the graph */
+    uint32_t *shown_by; /* of the graph's node of that index: the node that stands for it; PICTURE_NONE: a box
+                           does */
     double width, height;
     int placed, with_boxes; /* whether `at` of nodes, of boxes is set */
 };
@@ -63,6 +67,7 @@ struct picture {
 struct picture_opts {
     const char *title;
     int flat;         /* the layout draws no boxes: what is in what becomes edges */
+    int equals;       /* fold what crowd_fold_equals() does in any case */
     size_t max_nodes; /* folds until at most so many are left, as far as that goes; 0: does not fold */
 };
 

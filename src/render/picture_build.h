@@ -9,7 +9,7 @@
 struct picture_build {
     struct picture *p;
     const struct graph *g;
-    int flat;
+    int flat, equals;
     struct graph_order order;
     struct crowd crowd;
     uint32_t *box_of;  /* of a graph's node: the box that is its inside; PICTURE_NONE */

@@ -41,6 +41,14 @@ static uint64_t pair_key(enum graph_relation kind, uint32_t a, uint32_t b)
     return (uint64_t)kind << 56 | low << 28 | high;
 }
 
+/* How long the graph's a, or b, waited for the other. */
+static uint64_t waited(const struct graph_edge *e, int a)
+{
+    if (e->kind == GRAPH_EDGE_WAIT)
+        return a && e->weight > 0 ? (uint64_t)e->weight : 0;
+    return (uint64_t)graph_attr_int(&e->attrs, a ? "waited_a_ns" : "waited_b_ns", 0);
+}
+
 static void add_up(struct picture_edge *to, const struct graph_edge *e, int turned)
 {
     to->bytes_ab += turned ? e->bytes_ba : e->bytes_ab;
@@ -48,6 +56,8 @@ static void add_up(struct picture_edge *to, const struct graph_edge *e, int turn
     to->messages_ab += turned ? e->messages_ba : e->messages_ab;
     to->messages_ba += turned ? e->messages_ab : e->messages_ba;
     to->count++;
+    to->waited_a_ns += waited(e, !turned);
+    to->waited_b_ns += waited(e, turned);
     if (!isnan(e->weight))
         to->weight = isnan(to->weight) ? e->weight : to->weight + e->weight;
     if (e->first_ns && (!to->first_ns || e->first_ns < to->first_ns))

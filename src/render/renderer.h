@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "model/graph.h"
 #include "model/profile.h"
 #include "model/quality.h"
 #include "model/session.h"
@@ -19,6 +20,9 @@ struct render_input {
     int task_ids;                    /* process and thread frames are "name (id)" */
     int apart;                       /* what has one name but several ids is to be shown apart */
     const struct timeline *timeline; /* NULL where there is none, or the renderer does not want it */
+    const struct graph *topology;    /* the same */
+    const char *layout;              /* of the topology: "default" ...; NULL: that */
+    size_t max_nodes;                /* of the topology, see picture.h */
 };
 
 struct renderer_ops {
@@ -26,7 +30,7 @@ struct renderer_ops {
     const char *suffix; /* ".html" */
     const char *summary;
     int wants_task_ids; /* it can join processes of one name itself: give it the profile with their ids */
-    int wants_timeline;
+    int wants_timeline, wants_topology;
     int wants_metrics; /* it lets its reader choose: give it a profile with all metrics, the view's first */
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*render)(const struct render_input *in, struct buf *out, struct err *e);

@@ -60,7 +60,26 @@ golden() {
 @test "what is of the topology alone is refused without --view topology, and the other way round" {
     run -2 "$WPROF" render --format drawio "$small"
     [[ $output == *"--view topology"* ]]
-    run -2 "$WPROF" render --view topology --format html "$small"
+}
+
+@test "a page of a session without samples shows the topology, of one without a topology has none" {
+    "$WPROF" -q render -t 'Two <ranks>' -o page.html "$small"
+    "$WPROF" -q render --view topology --layout constraint -o view.html "$small"
+    for f in page.html view.html; do
+        grep -q 'data-pane="topology"' $f
+        grep -q 'id="topology">{' $f
+        ! grep -q '<b>&amp' $f
+        ! grep -qE '(src|href)=|https?://|@import|url\(' $f
+    done
+    cp -r "$small" bare
+    rm bare/topology.json
+    "$WPROF" -q render -o bare.html bare
+    ! grep -q 'data-pane="topology"' bare.html
+    run -3 "$WPROF" render --view topology -o none.html bare
+    [[ $output == *"has no topology"* ]]
+    echo '{' >bare/topology.json
+    run -0 --separate-stderr "$WPROF" render -o bare.html bare
+    [[ $stderr == *"without the topology"* ]]
 }
 
 @test "SVG, DrawIO and GEXF are well-formed, and names with quotes, <, &, backslashes and UTF-8 are in them" {
