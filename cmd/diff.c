@@ -1,137 +1,223 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "diff.h"
+
 #include "command.h"
 #include "product.h"
 
-#include "analyze/topology.h"
-#include "analyze/topology_diff.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "render/diff.h"
+#include "render/diff_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* git bisect run: 125 is "this one can't be tested", from 128 on it stops. */
+enum { BISECT_SKIP = 125, BISECT_STOP = 128 };
 
 struct diff_opts {
-    int topology, by_name, json;
+    int topology, by_name, json, self, bisect, two_column;
+    struct opt_list base, new;
+    const char *format, *output, *metric, *by, *per, *min_share, *alpha, *fail_above, *only;
+    uint64_t top;
 };
 
 static const struct opt options[] = {
+    OPT_LIST(0, "base", struct diff_opts, base, "SESSION...",
+             "runs of the base side: sessions, folders of sessions, files of folded stacks"),
+    OPT_LIST(0, "new", struct diff_opts, new, "SESSION...", "runs of the new side"),
+    OPT_CHOICE('f', "format", struct diff_opts, format, "FORMAT", "text", "text|md|json|folded|junit",
+               "what to write"),
+    OPT_STRING('o', "output", struct diff_opts, output, "FILE", "write there, and the verdict on stdout"),
+    OPT_CHOICE(0, "metric", struct diff_opts, metric, "METRIC", "oncpu", "oncpu|offcpu|waker|runq|gil|gpu",
+               "what is compared of the stacks"),
+    OPT_CHOICE(0, "by", struct diff_opts, by, "LEVEL", "function", "function|stack|module|process",
+               "rows of the table, which the gate looks at"),
+    OPT_FLAG(0, "self", struct diff_opts, self, "functions and modules by self; else with what they call"),
+    {0, "per", OPT_TYPE_STRING, offsetof(struct diff_opts, per), "sample|second|step|N", "sample", NULL, NULL,
+     "divide by all samples, by time, by the marks of a kind, by a number"},
+    {0, "min-share", OPT_TYPE_STRING, offsetof(struct diff_opts, min_share), "SHARE", "1%", NULL, NULL,
+     "test only what has so much on a side"},
+    {0, "alpha", OPT_TYPE_STRING, offsetof(struct diff_opts, alpha), "Q", "0.01", NULL, NULL,
+     "significant is a false discovery rate up to Q"},
+    OPT_STRING(0, "fail-above", struct diff_opts, fail_above, "SHARE",
+               "exit 1 where anything grew by more, and significantly"),
+    OPT_STRING(0, "only", struct diff_opts, only, "PATTERN", "test only names that hold this glob"),
+    OPT_FLAG(0, "bisect", struct diff_opts, bisect,
+             "exit codes for git bisect run: 125 where it can't be judged, 128 for failures"),
+    OPT_UINT(0, "top", struct diff_opts, top, "N", "20", NULL, "rows of a table; 0: all"),
+    OPT_FLAG(0, "two-column", struct diff_opts, two_column,
+             "--format folded: the difference alone, as AIProf"),
     OPT_FLAG('t', "topology", struct diff_opts, topology, "compare who talks to whom; 1 where they differ"),
     OPT_FLAG(0, "by-name", struct diff_opts, by_name,
-             "processes by their names: two runs of one program compare"),
-    OPT_FLAG(0, "json", struct diff_opts, json, "as JSON"),
+             "--topology: processes by their names: two runs of one program compare"),
+    OPT_FLAG(0, "json", struct diff_opts, json, "the same as --format json"),
 };
 
-static const char *const names[TOPOLOGY_CHANGES] = {"gone", "new", "heavier", "lighter"};
-
-static void text_of(const struct topology_diff *d, struct buf *out)
+/* "5%", "5 %", "0.05". */
+static int parse_share(const char *option, const char *text, double *share, struct err *e)
 {
-    static const char marks[TOPOLOGY_CHANGES] = {'-', '+', '>', '<'};
+    char *end;
 
-    for (size_t k = 0; k < TOPOLOGY_CHANGES; k++)
-        for (size_t i = 0; i < d->nodes[k].list.n; i++)
-            buf_addf(out, "%c node %s\n", marks[k], d->nodes[k].list.a[i].name);
-    for (size_t k = 0; k < TOPOLOGY_CHANGES; k++)
-        for (size_t i = 0; i < d->edges[k].list.n; i++) {
-            const struct topology_change *c = &d->edges[k].list.a[i];
-
-            buf_addf(out, "%c edge %s", marks[k], c->name);
-            if (k >= TOPOLOGY_HEAVIER)
-                buf_addf(out, ": %llu -> %llu bytes", (unsigned long long)c->from, (unsigned long long)c->to);
-            buf_addch(out, '\n');
-        }
-    if (topology_diff_equal(d))
-        buf_addstr(out, "no difference\n");
+    *share = 0;
+    if (!text)
+        return 0;
+    *share = strtod(text, &end);
+    if (end > text && !strcmp(end + strspn(end, " "), "%")) {
+        *share /= 100;
+        end += strlen(end);
+    }
+    if (end == text || *end || !(*share >= 0) || *share > 1000)
+        return err_set(e, "%s %s: a share is wanted, such as 5%% or 0.05", option, text);
+    return 0;
 }
 
-static void json_change(struct json_writer *w, const struct topology_change *c, int is_edge)
+static int parse(struct compare_opts *how, const struct diff_opts *o, struct err *e)
 {
-    if (!is_edge) {
-        json_str(w, NULL, c->name);
-        return;
-    }
-    json_object(w, NULL);
-    json_str(w, "edge", c->name);
-    json_u64(w, "bytes_before", c->from);
-    json_u64(w, "bytes_after", c->to);
-    json_end_object(w);
-}
-
-static void json_of(const struct topology_diff *d, struct buf *out)
-{
-    struct json_writer w = {.out = out, .indent = 2};
-
-    json_object(&w, NULL);
-    json_bool(&w, "equal", topology_diff_equal(d));
-    json_object(&w, "nodes");
-    for (size_t k = 0; k < TOPOLOGY_HEAVIER; k++) {
-        json_array(&w, names[k]);
-        for (size_t i = 0; i < d->nodes[k].list.n; i++)
-            json_change(&w, &d->nodes[k].list.a[i], 0);
-        json_end_array(&w);
-    }
-    json_end_object(&w);
-    json_object(&w, "edges");
-    for (size_t k = 0; k < TOPOLOGY_CHANGES; k++) {
-        json_array(&w, names[k]);
-        for (size_t i = 0; i < d->edges[k].list.n; i++)
-            json_change(&w, &d->edges[k].list.a[i], 1);
-        json_end_array(&w);
-    }
-    json_end_object(&w);
-    json_end_object(&w);
-    buf_addch(out, '\n');
-}
-
-static int read_graph(const char *path, struct graph *g, struct err *e)
-{
-    struct session s = {0};
-    int rc = session_open(&s, path, e);
-
-    if (rc)
+    *how = (struct compare_opts){.metric = o->metric, .per = o->per, .only = o->only, .self = o->self};
+    for (int l = 0; l < COMPARISON_LEVELS; l++)
+        if (!strcmp(comparison_level_name((enum comparison_level)l), o->by))
+            how->by = (enum comparison_level)l;
+    if (parse_share("--min-share", o->min_share, &how->min_share, e) ||
+        parse_share("--alpha", o->alpha, &how->alpha, e) ||
+        parse_share("--fail-above", o->fail_above, &how->fail_above, e))
         return -1;
-    rc = topology_read(&s, g, e);
-    session_release(&s);
+    if (!(how->alpha > 0 && how->alpha < 1))
+        return err_set(e, "--alpha %s: between 0 and 1 is wanted", o->alpha);
+    if (o->fail_above && !(how->fail_above > 0))
+        return err_set(e, "--fail-above %s: above 0 is wanted", o->fail_above);
+    return 0;
+}
+
+static int find_paths(struct diff_paths side[COMPARISON_SIDES], const struct diff_opts *o, int argc,
+                      char **argv, struct err *e)
+{
+    const struct opt_list *lists[] = {&o->base, &o->new};
+
+    for (int k = 0; k < COMPARISON_SIDES; k++) {
+        for (size_t i = 0; i < lists[k]->n; i++)
+            if (diff_paths_add(&side[k], lists[k]->a[i], e))
+                return -1;
+        if (argc == 2 && diff_paths_add(&side[k], argv[k], e))
+            return -1;
+    }
+    return 0;
+}
+
+/* 0, or the exit code after saying what is wrong with the operands. */
+static int check(const struct diff_opts *o, int argc)
+{
+    int lists = o->base.n || o->new.n;
+
+    if (o->topology && (argc != 2 || lists))
+        return command_usage(&cmd_diff, "--topology takes two sessions, %d given", argc);
+    if (lists && argc)
+        return command_usage(&cmd_diff, "either BASE NEW, or --base and --new");
+    if (!lists && argc != 2)
+        return command_usage(&cmd_diff,
+                             "takes two sessions, BASE NEW, %d given; --base and --new take several", argc);
+    if (lists && (!o->base.n || !o->new.n))
+        return command_usage(&cmd_diff, "--%s SESSION... is wanted too", o->base.n ? "new" : "base");
+    return 0;
+}
+
+static int verdict_code(const struct comparison *c, int bisect)
+{
+    switch (c->verdict) {
+    case COMPARISON_FAILS:
+        return EXIT_GATE;
+    case COMPARISON_NO_JUDGEMENT:
+        return bisect ? BISECT_SKIP : EXIT_FAILED;
+    default:
+        return EXIT_OK;
+    }
+}
+
+/* The product, and the verdict as the last line that is said. */
+static int put(const struct diff_opts *o, const struct diff_renderer *r, const struct comparison *c,
+               const struct compare_opts *how, struct err *e)
+{
+    struct diff_style style = {
+        .text = {o->output ? 0 : product_color(), o->output ? 0 : product_width()},
+        .by = how->by,
+        .top = o->top,
+        .two_column = o->two_column,
+    };
+    struct buf out = {0};
+    int rc = r->render(c, &style, &out, e);
+    char *verdict = diff_verdict(c);
+
+    if (!rc && o->output)
+        rc = product_write(o->output, &out, e);
+    else if (!rc)
+        product_print(&out);
+    if (!rc && verdict && o->output)
+        printf("%s\n", verdict);
+    else if (!rc && verdict && strcmp(r->name, "text"))
+        log_info("%s", verdict);
+    buf_release(&out);
+    free(verdict);
+    return rc;
+}
+
+static int diff(const struct diff_opts *o, struct compare_opts *how, const struct diff_paths *side,
+                struct err *e)
+{
+    const struct diff_renderer *r = diff_renderer_find(o->json ? "json" : o->format);
+    struct comparison result = {0};
+    struct compare *c;
+    int rc;
+
+    how->tree = r->wants_tree || how->by == COMPARISON_STACKS;
+    how->single = side[0].list.n == 1 && side[1].list.n == 1;
+    c = compare_new(how);
+    rc = diff_load(c, side, e);
+    if (!rc)
+        rc = compare_finish(c, &result, e);
+    if (!rc)
+        rc = put(o, r, &result, how, e);
+    compare_free(c);
+    if (!rc)
+        rc = verdict_code(&result, o->bisect);
+    comparison_release(&result);
     return rc;
 }
 
 static int diff_run(const void *values, const struct config *cfg, int argc, char **argv)
 {
     const struct diff_opts *o = values;
-    struct topology_diff d = {0};
-    struct graph a, b;
-    struct buf out = {0};
+    struct diff_paths side[COMPARISON_SIDES] = {0};
+    struct compare_opts how;
     struct err e = {0};
-    int code = EXIT_FAILED;
+    int code = check(o, argc);
 
-    if (argc != 2)
-        return command_usage(&cmd_diff, "takes two sessions, %d given", argc);
-    if (!o->topology)
-        return command_usage(&cmd_diff, "what is to be compared? --topology is what there is");
-    graph_init(&a);
-    graph_init(&b);
-    if (read_graph(argv[0], &a, &e) || read_graph(argv[1], &b, &e)) {
-        log_error("%s", e.msg);
-    } else {
-        topology_diff(&d, &a, &b, o->by_name);
-        if (o->json)
-            json_of(&d, &out);
-        else
-            text_of(&d, &out);
-        product_print(&out);
-        code = topology_diff_equal(&d) ? EXIT_OK : EXIT_GATE;
-    }
-    topology_diff_release(&d);
-    buf_release(&out);
-    graph_release(&a);
-    graph_release(&b);
-    return code;
+    if (!code && parse(&how, o, &e))
+        code = command_usage(&cmd_diff, "%s", e.msg);
+    if (code)
+        return o->bisect ? BISECT_STOP : code;
+    if (o->topology)
+        return diff_topology(argv[0], argv[1], o->by_name, o->json);
+    code = find_paths(side, o, argc, argv, &e);
+    if (!code)
+        code = diff(o, &how, side, &e);
+    for (int k = 0; k < COMPARISON_SIDES; k++)
+        diff_paths_release(&side[k]);
+    if (code >= 0)
+        return code;
+    log_error("%s", e.msg);
+    return o->bisect ? BISECT_STOP : EXIT_FAILED;
 }
 
 const struct command cmd_diff = {
     .name = "diff",
-    .summary = "compare two sessions",
-    .operands = "A B",
+    .summary = "compare runs of two versions: what takes longer, how sure, and whether that is too much",
+    .operands = "BASE NEW | --base SESSION... --new SESSION...",
     .opts = options,
     .nopts = ARRAY_SIZE(options),
     .values_size = sizeof(struct diff_opts),
-    .examples = "wprof diff --topology before after\n"
+    .examples = "wprof diff before after\n"
+                "wprof diff --base runs/base --new runs/new --fail-above 5%\n"
+                "wprof diff --per step --format md -o comment.md --base a1 a2 a3 --new b1 b2 b3\n"
                 "wprof diff --topology --by-name --json before after",
     .run = diff_run,
 };

@@ -148,6 +148,13 @@ static int unknown_long(const struct parse *ps, const char *name, size_t n)
     return -1;
 }
 
+static int takes_many(const struct opt *o)
+{
+    size_t n = o->type == OPT_TYPE_LIST ? strlen(o->arg) : 0;
+
+    return n > 3 && !strcmp(o->arg + n - 3, "...");
+}
+
 /* Takes the option's argument from behind "=" or the letter (inlined), or from the next word. */
 static int take(struct parse *ps, const struct opt *o, const char *inlined)
 {
@@ -160,6 +167,9 @@ static int take(struct parse *ps, const struct opt *o, const char *inlined)
     }
     if (store(o, text, ps->values, ps->e))
         return err_wrap(ps->e, "--%s", o->name);
+    while (takes_many(o) && !inlined && ps->at < ps->argc && ps->argv[ps->at][0] != '-')
+        if (store(o, ps->argv[ps->at++], ps->values, ps->e))
+            return err_wrap(ps->e, "--%s", o->name);
     return 0;
 }
 

@@ -27,7 +27,8 @@ enum opt_type {
     OPT_TYPE_DURATION, /* uint64_t, ns */
     OPT_TYPE_SIZE,     /* uint64_t, bytes */
     OPT_TYPE_CHOICE,   /* const char *: one of `choices`, separated by | */
-    OPT_TYPE_LIST,     /* struct opt_list: may be given again, each adds one */
+    OPT_TYPE_LIST, /* struct opt_list: may be given again, each adds one; where `arg` ends in "..." the words
+                      that follow too, up to the next option */
 };
 
 struct opt_list {

@@ -59,4 +59,9 @@ void profile_frame_label(const struct profile *p, uint32_t frame, struct buf *ou
  * `;` and control bytes inside a name become `_`. */
 void profile_folded(const struct profile *p, size_t metric, struct buf *out);
 
+/* The same of two values, one per node each: "a;b;c 12 15" for every stack that has one of them, or with
+ * `difference` their difference alone, "a;b;c 3", "a;b;c -2", for every stack where there is one. */
+void profile_folded_pair(const struct profile *p, const uint64_t *before, const uint64_t *after,
+                         int difference, struct buf *out);
+
 #endif

@@ -10,8 +10,10 @@ struct text_tree {
     struct strtab labels;
     uint32_t *label;     /* profile frame -> label id */
     struct stacks nodes; /* frame: the label id */
-    VEC(uint64_t) self;  /* by node id */
-    uint32_t *first;     /* node id -> its children in `entries`; one more at the end */
+    VEC(uint64_t) self;  /* by node id; the value that a line ends with */
+    VEC(uint64_t) other; /* the same; only of pairs: the value before it */
+    int pair, difference;
+    uint32_t *first; /* node id -> its children in `entries`; one more at the end */
     struct entry *entries;
     struct buf out; /* lines so far */
     struct buf path;
@@ -51,7 +53,9 @@ static void make_labels(struct text_tree *t, const struct profile *p)
     buf_release(&b);
 }
 
-static void make_nodes(struct text_tree *t, const struct profile *p, size_t metric)
+/* before: of pairs; NULL. */
+static void make_nodes(struct text_tree *t, const struct profile *p, const uint64_t *before,
+                       const uint64_t *self)
 {
     uint32_t *node = mem_calloc(p->nodes.n, sizeof(*node));
 
@@ -60,9 +64,14 @@ static void make_nodes(struct text_tree *t, const struct profile *p, size_t metr
         const struct profile_node *n = &p->nodes.a[i];
 
         node[i] = stacks_push(&t->nodes, node[n->parent], t->label[n->frame]);
-        if (node[i] == t->self.n)
+        while (t->self.n <= node[i])
             *vec_push(&t->self) = 0;
-        t->self.a[node[i]] += p->metrics.a[metric].self[i];
+        t->self.a[node[i]] += self[i];
+        if (!before)
+            continue;
+        while (t->other.n <= node[i])
+            *vec_push(&t->other) = 0;
+        t->other.a[node[i]] += before[i];
     }
     free(node);
 }
@@ -85,13 +94,18 @@ static int entry_order(const void *pa, const void *pb)
     return strcmp(*x ? x : tx, *y ? y : ty);
 }
 
+static int has_line(const struct text_tree *t, uint32_t id)
+{
+    return t->self.a[id] || (t->pair && t->other.a[id]);
+}
+
 static void make_entries(struct text_tree *t)
 {
     size_t n = t->nodes.nodes.n;
     uint32_t *at = mem_calloc(n + 2, sizeof(*at));
 
     for (uint32_t id = 1; id <= n; id++)
-        at[t->nodes.nodes.a[id - 1].parent + 1] += t->self.a[id] ? 2 : 1;
+        at[t->nodes.nodes.a[id - 1].parent + 1] += has_line(t, id) ? 2 : 1;
     for (size_t i = 0; i <= n; i++)
         at[i + 1] += at[i];
     t->first = mem_dup(at, (n + 2) * sizeof(*at));
@@ -100,7 +114,7 @@ static void make_entries(struct text_tree *t)
         const struct stack_node *k = &t->nodes.nodes.a[id - 1];
         const char *name = strtab_get(&t->labels, k->frame);
 
-        if (t->self.a[id])
+        if (has_line(t, id))
             t->entries[at[k->parent]++] = (struct entry){id, name, ' ', t->self.a[id]};
         t->entries[at[k->parent]++] = (struct entry){id, name, ';', 0};
     }
@@ -115,6 +129,22 @@ struct level {
     uint32_t at, end; /* entries still to come */
     size_t len;       /* of the path above them */
 };
+
+static void write_line(const struct text_tree *t, const struct entry *en, struct buf *out)
+{
+    long long change = t->pair ? (long long)(t->self.a[en->node] - t->other.a[en->node]) : 1;
+
+    if (!change && t->difference)
+        return;
+    buf_add(out, t->path.data, t->path.len);
+    if (t->difference)
+        buf_addf(out, " %lld\n", change);
+    else if (t->pair)
+        buf_addf(out, " %llu %llu\n", (unsigned long long)t->other.a[en->node],
+                 (unsigned long long)en->value);
+    else
+        buf_addf(out, " %llu\n", (unsigned long long)en->value);
+}
 
 /* Depth first without recursion: stacks may be thousands of frames deep. */
 static void write_lines(struct text_tree *t, struct buf *out)
@@ -136,8 +166,7 @@ static void write_lines(struct text_tree *t, struct buf *out)
             buf_addch(&t->path, ';');
         buf_add(&t->path, en->name, strlen(en->name));
         if (en->sep == ' ') {
-            buf_add(out, t->path.data, t->path.len);
-            buf_addf(out, " %llu\n", (unsigned long long)en->value);
+            write_line(t, en, out);
         } else {
             *vec_push(&levels) = (struct level){t->first[en->node], t->first[en->node + 1], t->path.len};
         }
@@ -145,21 +174,36 @@ static void write_lines(struct text_tree *t, struct buf *out)
     vec_release(&levels);
 }
 
+static void write_folded(struct text_tree *t, const struct profile *p, const uint64_t *before,
+                         const uint64_t *self, struct buf *out)
+{
+    make_labels(t, p);
+    make_nodes(t, p, before, self);
+    make_entries(t);
+    write_lines(t, out);
+    strtab_release(&t->labels);
+    stacks_release(&t->nodes);
+    vec_release(&t->self);
+    vec_release(&t->other);
+    free(t->label);
+    free(t->first);
+    free(t->entries);
+    buf_release(&t->path);
+}
+
 void profile_folded(const struct profile *p, size_t metric, struct buf *out)
 {
     struct text_tree t = {0};
 
-    if (metric >= p->metrics.n || !p->nodes.n)
-        return;
-    make_labels(&t, p);
-    make_nodes(&t, p, metric);
-    make_entries(&t);
-    write_lines(&t, out);
-    strtab_release(&t.labels);
-    stacks_release(&t.nodes);
-    vec_release(&t.self);
-    free(t.label);
-    free(t.first);
-    free(t.entries);
-    buf_release(&t.path);
+    if (metric < p->metrics.n && p->nodes.n)
+        write_folded(&t, p, NULL, p->metrics.a[metric].self, out);
+}
+
+void profile_folded_pair(const struct profile *p, const uint64_t *before, const uint64_t *after,
+                         int difference, struct buf *out)
+{
+    struct text_tree t = {.pair = 1, .difference = difference};
+
+    if (p->nodes.n)
+        write_folded(&t, p, before, after, out);
 }

@@ -4,8 +4,8 @@
 #define WPROF_RENDER_HTML_WORDS_H
 
 #include "base/buf.h"
-#include "render/figures.h"
 #include "model/functions.h"
+#include "render/figures.h"
 #include "render/page_data.h"
 
 void html_facts(struct buf *out, const struct figures *f);

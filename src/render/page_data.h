@@ -17,8 +17,8 @@
 #define WPROF_RENDER_PAGE_DATA_H
 
 #include "base/buf.h"
-#include "render/flame.h"
 #include "model/functions.h"
+#include "render/flame.h"
 
 struct page_data {
     const struct profile *p;

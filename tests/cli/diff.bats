@@ -49,6 +49,112 @@ assert d["edges"]["new"][0]["bytes_after"] == 6, d' "$output"
 
 @test "diff: what it can not do is said" {
     run -2 "$WPROF" diff --topology a
-    run -2 "$WPROF" diff a b
+    run -2 "$WPROF" diff a
+    run -2 "$WPROF" diff --base a
+    run -2 "$WPROF" diff --alpha 2 a b
+    run -2 "$WPROF" diff --fail-above lots a b
     run -3 "$WPROF" diff --topology a nowhere
+    run -3 "$WPROF" diff a nowhere
+    mkdir empty
+    run -3 "$WPROF" diff empty a
+    [[ $output == *"neither a session nor a folder of sessions"* ]]
+    run -3 "$WPROF" diff --per step x.folded x.folded
+}
+
+# runs SIDE GROWTH: three files of stacks, in the second column what slow() takes beside others that vary a little.
+runs() {
+    mkdir -p "$1"
+    for i in 1 2 3; do
+        printf 'app;main;slow %d\napp;main;fast %d\napp;main;fast;leaf %d\napp;idle %d\n' \
+            $((4000 * (100 + $2) / 100 + 13 * i)) $((3000 - 11 * i)) $((2000 + 7 * i)) $((1000 - 9 * i)) >"$1/$i.folded"
+    done
+}
+
+# value JQ-LIKE PYTHON: evaluates it on the JSON d.
+value() {
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+row = lambda name, level="functions": next(r for r in d[level]["rows"] if r["name"] == name)
+sys.exit(not eval(sys.argv[2]))' "$1" "$2"
+}
+
+@test "diff: what grew is found, with its sign; swapped it shrank by as much" {
+    runs base 0
+    runs new 20
+    "$WPROF" diff --json --base base/*.folded --new new/*.folded >there.json
+    "$WPROF" diff --json --base new/*.folded --new base/*.folded >back.json
+    value there.json 'row("slow")["significant"] and row("slow")["change"] > 0 and d["certainty"] == "high"'
+    value there.json 'row("slow")["low"] < row("slow")["change"] < row("slow")["high"] and row("slow")["low"] > 0'
+    value there.json 'abs(row("slow")["change"] - (4826/10826 - 4026/10026)) < 1e-3'
+    python3 - <<'END'
+import json
+a, b = json.load(open("there.json")), json.load(open("back.json"))
+of = lambda d: {r["name"]: r for r in d["functions"]["rows"]}
+for name, r in of(a).items():
+    assert abs(r["change"] + of(b)[name]["change"]) < 1e-12 and abs(r["q"] - of(b)[name]["q"]) < 1e-9, name
+END
+    # Equal programs: nothing.
+    "$WPROF" diff --json --base base/*.folded --new base/*.folded >same.json
+    value same.json 'not any(r["significant"] for r in d["functions"]["rows"])'
+}
+
+@test "diff: the gate fails, passes, can't judge; its last line says why" {
+    runs base 0
+    runs new 40
+    run -1 "$WPROF" diff --fail-above 5% --base base/*.folded --new new/*.folded
+    [[ ${lines[-1]} == "FAIL: "*"slow: +"* ]]
+    run -0 "$WPROF" diff --fail-above 5% --only slow --base new/*.folded --new base/*.folded
+    [[ ${lines[-1]} == "pass: "* ]]
+    run -0 "$WPROF" diff --fail-above 5% --only fast --base base/*.folded --new new/*.folded
+    run -0 "$WPROF" diff --fail-above 20% --base base/*.folded --new new/*.folded
+    run -3 "$WPROF" diff --fail-above 5% --only nobody --base base/*.folded --new new/*.folded
+    [[ ${lines[-1]} == "can't judge: "* ]]
+    run -125 "$WPROF" diff --bisect --fail-above 5% --only nobody --base base/*.folded --new new/*.folded
+    run -128 "$WPROF" diff --bisect --fail-above 5% base nowhere
+    run -128 "$WPROF" diff --bisect
+    run -1 "$WPROF" diff --bisect --fail-above 0.05 -o out.md --format md --base base/*.folded --new new/*.folded
+    [[ $output == "FAIL: "* ]] && grep -qF '| slow |' out.md
+}
+
+@test "diff: folded files of different totals, in three columns and in two" {
+    printf 'a;b 10\na;c 30\n' >one.folded
+    printf 'a;b 20\na;c 50\na;d 10\n' >two.folded
+    run -0 "$WPROF" diff --format folded one.folded two.folded
+    [ "$output" = $'a;b 20 20\na;c 60 50\na;d 0 10' ]
+    run -0 "$WPROF" diff --format folded --two-column one.folded two.folded
+    [ "$output" = $'a;c -10\na;d 10' ]
+    run -0 "$WPROF" diff --format folded one.folded one.folded
+    [ "$output" = $'a;b 10 10\na;c 30 30' ]
+}
+
+@test "diff: addresses, clones and lines are not compared, what moved is" {
+    printf 'a;f (x.py:10) 50\na;g.isra.0 30\na;[lib.so.1+0x1234] 10\na;at 0x7f0012345678 10\na;work (old.py:3) 100\n' >one.folded
+    printf 'a;f (x.py:99) 50\na;g.constprop.1 30\na;[lib.so.2+0x9999] 10\na;at 0x7f0087654321 10\na;work (new.py:7) 100\n' >two.folded
+    "$WPROF" diff --json one.folded two.folded >d.json
+    value d.json 'all(r["change"] == 0 for r in d["functions"]["rows"])'
+    value d.json '{r["name"] for r in d["functions"]["rows"]} == {"a", "f (x.py)", "g", "[lib.so]", "at 0x", "work (new.py)"}'
+    value d.json 'row("work (new.py)")["was"] == "work (old.py)"'
+}
+
+@test "diff: Markdown and JUnit keep foreign names as text" {
+    printf 'a;x|<b>&`*@you 60\na;y 40\n' >one.folded
+    printf 'a;x|<b>&`*@you 10\na;y 90\n' >two.folded
+    run -0 "$WPROF" diff --format md one.folded two.folded
+    [[ $output == *'x\|&#60;b&#62;&#38;\`\*&#64;you'* && $output != *"<b>"* ]]
+    run -1 "$WPROF" diff --format junit --fail-above 5% one.folded two.folded
+    "$WPROF" diff --format junit --fail-above 5% one.folded two.folded >out.xml || true
+    python3 -c 'import sys, xml.etree.ElementTree as t
+s = t.parse("out.xml").getroot()
+assert s.tag == "testsuite" and int(s.get("failures")) == 1 and int(s.get("tests")) == len(s.findall("testcase")), s.attrib
+assert any(c.get("name") == "x|<b>&`*@you" for c in s.iter("testcase"))'
+}
+
+@test "diff: a folder of sessions is a side" {
+    mkdir base new
+    for i in 1 2; do
+        printf 'a;b %d\na;c %d\n' $((100 + i)) $((300 - i)) | "$WPROF" import --from folded -o "base/wprof-$i" -
+        printf 'a;b %d\na;c %d\n' $((200 + i)) $((200 - i)) | "$WPROF" import --from folded -o "new/wprof-$i" -
+    done
+    "$WPROF" diff --json base new >d.json
+    value d.json 'len(d["base"]["sessions"]) == 2 and d["certainty"] == "medium" and row("b")["change"] > 0.2'
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* With WPROF_PAGES=DIR every page made here is also written there: tests/browser opens them. */
-#include "render/base64.h"
 #include "model/functions.h"
+#include "render/base64.h"
 #include "render/page_data.h"
 #include "render/timeline_data.h"
 #include "render_fixture.h"

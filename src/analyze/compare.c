@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/compare.h"
+
+#include "analyze/compare_job.h"
+#include "analyze/fold.h"
+#include "analyze/topology.h"
+#include "analyze/topology_diff.h"
+#include "analyze/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct compare *compare_new(const struct compare_opts *o)
+{
+    struct compare *c = mem_calloc(1, sizeof(*c));
+
+    c->o = *o;
+    return c;
+}
+
+static void release_run(struct compare_run *r)
+{
+    free(r->label);
+    free(r->key);
+    profile_release(&r->p);
+    vec_release(&r->measures);
+    vec_release(&r->parts);
+}
+
+void compare_free(struct compare *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->runs.n; i++)
+        release_run(&c->runs.a[i]);
+    for (size_t s = 0; s < COMPARISON_SIDES; s++) {
+        if (c->topology[s])
+            graph_release(c->topology[s]);
+        free(c->topology[s]);
+    }
+    vec_release(&c->runs);
+    vec_release(&c->keys);
+    strtab_release(&c->strings);
+    strtab_release(&c->identities);
+    strtab_release(&c->modules);
+    free(c);
+}
+
+/* ---- one run ---- */
+
+static int count_units(double *n, const struct session *s, const char *kind, struct err *e)
+{
+    struct units u = {0};
+    struct units_choice choice = {0};
+    int rc;
+
+    units_collect(&u, s);
+    rc = units_choose_kind(&choice, &u, kind, e);
+    *n = 0;
+    for (size_t i = 0; !rc && i < choice.chosen.n; i++)
+        *n += !u.list.a[choice.chosen.a[i]].open;
+    if (!rc && !*n)
+        rc = err_set(e, "no %s was over when the recording ended", kind);
+    units_choice_release(&choice);
+    units_release(&u);
+    return rc;
+}
+
+/* What the run's weight is divided by. */
+static int find_per(struct compare_run *r, const char *per, const struct session *s, struct err *e)
+{
+    char *end;
+
+    if (!per || !strcmp(per, "sample")) {
+        r->per = (double)r->sum;
+        return 0;
+    }
+    if (!strcmp(per, "second")) {
+        r->per = s->meta.duration_s;
+        return r->per > 0 ? 0 : err_set(e, "--per second: the session says not how long it took");
+    }
+    errno = 0;
+    r->per = strtod(per, &end);
+    if (end > per && !*end)
+        return r->per > 0 && isfinite(r->per) ? 0 : err_set(e, "--per %s: above 0 is wanted", per);
+    return count_units(&r->per, s, per, e) ? err_wrap(e, "--per %s", per) : 0;
+}
+
+/* Samples of a clock stand for time; those of an event for events. */
+static double sample_ns(const struct session *s)
+{
+    const char *event = s->meta.event;
+
+    return event && strstr(event, "clock") && s->meta.frequency ? 1e9 / (double)s->meta.frequency : 0;
+}
+
+static void take_topology(struct compare *c, int side, const struct session *s)
+{
+    struct graph *g;
+
+    if (c->n[side] || !topology_has(s))
+        return;
+    g = mem_calloc(1, sizeof(*g));
+    graph_init(g);
+    if (topology_read(s, g, NULL)) {
+        graph_release(g);
+        free(g);
+        return;
+    }
+    c->topology[side] = g;
+}
+
+int compare_add(struct compare *c, int side, const struct session *s, const char *label, struct err *e)
+{
+    struct fold_opts fold = {.metric = c->o.metric, .samples = c->o.single && s->meta.duration_s > 0};
+    struct compare_run r = {.side = side};
+
+    if (fold_profile(&r.p, s, &fold, e))
+        return -1;
+    r.sum = r.p.metrics.a[0].sum;
+    r.ns = s->meta.duration_s > 0 ? (uint64_t)(s->meta.duration_s * 1e9) : 0;
+    r.scale = strcmp(r.p.metrics.a[0].unit, "ns") ? sample_ns(s) : 1;
+    if (find_per(&r, c->o.per, s, e)) {
+        release_run(&r);
+        return -1;
+    }
+    r.label = mem_strdup(label);
+    compare_take_keys(c, &r);
+    compare_take_figures(c, &r, s);
+    take_topology(c, side, s);
+    c->n[side]++;
+    *vec_push(&c->runs) = r;
+    return 0;
+}
+
+/* ---- all of them ---- */
+
+static void base_first(struct compare *c)
+{
+    struct compare_run *list = mem_alloc(c->runs.n * sizeof(*list));
+    size_t n = 0;
+
+    for (int side = 0; side < COMPARISON_SIDES; side++)
+        for (size_t i = 0; i < c->runs.n; i++)
+            if (c->runs.a[i].side == side)
+                list[n++] = c->runs.a[i];
+    memcpy(c->runs.a, list, n * sizeof(*list));
+    free(list);
+}
+
+static int is_share(const struct compare *c)
+{
+    return !c->o.per || !strcmp(c->o.per, "sample");
+}
+
+/* All numbers of a row are of one unit: time where every run's are. */
+static void choose_unit(struct compare *c)
+{
+    struct comparison *out = c->out;
+    double first = c->runs.a[0].scale;
+    int times = 1, same = 1;
+
+    for (size_t i = 0; i < c->runs.n; i++) {
+        times &= c->runs.a[i].scale > 0;
+        same &= c->runs.a[i].scale == first;
+    }
+    out->value = is_share(c) ? COMPARISON_SHARE : times ? COMPARISON_NS : COMPARISON_COUNT;
+    if (!is_share(c) && !times && !same)
+        *vec_push(&out->notes) = mem_strdup(
+            "some runs sampled a clock and others did not: their samples are compared as they are");
+    for (size_t i = 0; i < c->runs.n; i++)
+        if (is_share(c) || !times)
+            c->runs.a[i].scale = 1;
+}
+
+static void describe_sides(struct compare *c)
+{
+    static const char *const labels[] = {"base", "new"};
+    struct comparison *out = c->out;
+
+    for (int side = 0; side < COMPARISON_SIDES; side++)
+        out->side[side].label = labels[side];
+    for (size_t i = 0; i < c->runs.n; i++) {
+        struct comparison_side *side = &out->side[c->runs.a[i].side];
+
+        *vec_push(&side->runs) = mem_strdup(c->runs.a[i].label);
+        side->weight += c->runs.a[i].sum;
+        side->per += c->runs.a[i].per;
+    }
+}
+
+static void describe(struct compare *c)
+{
+    struct comparison *out = c->out;
+    const struct profile_metric *m = &c->runs.a[0].p.metrics.a[0];
+    size_t least = c->n[0] < c->n[1] ? c->n[0] : c->n[1];
+
+    out->metric = mem_strdup(m->name);
+    out->unit = mem_strdup(m->unit);
+    out->per = mem_strdup(c->o.per ? c->o.per : "sample");
+    out->what = c->o.self ? "self" : "total";
+    out->alpha = c->o.alpha;
+    out->min_share = c->o.min_share;
+    out->fail_above = c->o.fail_above;
+    out->certainty = least < 2 ? "low" : least < 3 ? "medium" : "high";
+    out->overdispersion = NAN;
+    describe_sides(c);
+}
+
+static void compare_topologies(struct compare *c)
+{
+    static const char marks[TOPOLOGY_CHANGES] = {'-', '+', '>', '<'};
+    struct topology_diff d = {0};
+
+    if (!c->topology[0] || !c->topology[1])
+        return;
+    topology_diff(&d, c->topology[0], c->topology[1], 1);
+    for (size_t k = 0; k < TOPOLOGY_HEAVIER; k++) /* what carries more or less differs in every two runs */
+        for (size_t i = 0; i < d.nodes[k].list.n; i++)
+            *vec_push(&c->out->topology) = mem_printf("%c node %s", marks[k], d.nodes[k].list.a[i].name);
+    for (size_t k = 0; k < TOPOLOGY_HEAVIER; k++)
+        for (size_t i = 0; i < d.edges[k].list.n; i++)
+            *vec_push(&c->out->topology) = mem_printf("%c edge %s", marks[k], d.edges[k].list.a[i].name);
+    topology_diff_release(&d);
+}
+
+int compare_finish(struct compare *c, struct comparison *out, struct err *e)
+{
+    if (!c->n[COMPARISON_BASE] || !c->n[COMPARISON_NEW])
+        return err_set(e, "the %s side has no run", c->n[COMPARISON_BASE] ? "new" : "base");
+    c->out = out;
+    c->freedom = (double)c->runs.n - 2;
+    base_first(c);
+    describe(c);
+    choose_unit(c);
+    compare_match_moved(c);
+    compare_make_rows(c);
+    if (c->o.tree)
+        compare_make_tree(c);
+    compare_make_figures(c);
+    compare_topologies(c);
+    compare_judge(c);
+    return 0;
+}

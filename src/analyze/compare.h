@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds the comparison view: runs of one program beside runs of another.
+ *
+ *     struct compare *c = compare_new(&opts);
+ *     compare_add(c, COMPARISON_BASE, &session, path, e) ...    one session after the other
+ *     compare_finish(c, &comparison, e);
+ *     compare_free(c);
+ *
+ * With several runs on both sides rows are tested by how much runs differ among each other: what is counted
+ * varies as independent samples do and by a share of its own that all have in common, both found from the
+ * runs; the dispersion that is left is drawn to what the rows have in common (stats_tests.h), as in Lund et
+ * al., Statistical Applications in Genetics and Molecular Biology 11(5), 2012. With one run a side it is
+ * resampled in blocks of time, which can't tell how runs differ.
+ */
+#ifndef WPROF_ANALYZE_COMPARE_H
+#define WPROF_ANALYZE_COMPARE_H
+
+#include "base/err.h"
+#include "model/comparison.h"
+#include "model/session.h"
+
+struct compare_opts {
+    const char *metric;       /* as fold's; NULL: oncpu */
+    const char *per;          /* "sample", "second", a kind of marks ("step"), or a number; NULL: sample */
+    const char *only;         /* glob: rows and figures of other names are not tested; NULL: all are */
+    enum comparison_level by; /* the level that the gate looks at */
+    int self;                 /* rows by self; else by total */
+    int tree;                 /* also compare stacks, and fill in the tree */
+    int single;               /* one run on each side: samples are kept by their times */
+    double alpha, min_share, fail_above;
+};
+
+struct compare;
+
+struct compare *compare_new(const struct compare_opts *o);
+void compare_free(struct compare *c);
+
+/* Takes from a session what is compared; it may be released then. label: for people. -1 with `e`: it has no
+ * such metric, or nothing to count by. */
+int compare_add(struct compare *c, int side, const struct session *s, const char *label, struct err *e);
+
+/* `out` is zeroed by the caller and released with comparison_release(). -1 with `e`: a side has no run. */
+int compare_finish(struct compare *c, struct comparison *out, struct err *e);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run cut into blocks of time: how much rows vary from block to block. */
+#include "analyze/compare_job.h"
+
+#include "analyze/stats_tests.h"
+#include "model/frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_BLOCKS = 50,
+    LEAST_BLOCKS = 8,
+    SAMPLES_A_BLOCK = 10,
+};
+
+struct blocks {
+    const struct compare *c;
+    const struct compare_run *run;
+    const struct compare_rows *rows;
+    uint32_t *row_of;  /* row -> its line in `value` + 1; 0: not tested */
+    size_t n, nblocks; /* lines */
+    double *value, *weight;
+    uint64_t *seen; /* line -> the sample that counted last, + 1 */
+};
+
+static uint32_t line_of(const struct blocks *b, uint32_t node)
+{
+    const struct profile *p = &b->run->p;
+    uint32_t key = compare_key_of(b->c, b->run, p->nodes.a[node].frame);
+    uint32_t row = key ? b->rows->of[key] : 0;
+
+    return row ? b->row_of[row - 1] : 0;
+}
+
+/* A function that stands in a stack twice counts once. */
+static void add_sample(struct blocks *b, size_t i, size_t block)
+{
+    const struct profile_sample *s = &b->run->p.samples.a[i];
+
+    b->weight[block] += (double)s->value;
+    for (uint32_t node = s->node; node; node = b->run->p.nodes.a[node].parent) {
+        uint32_t line = line_of(b, node);
+
+        if (line && b->seen[line - 1] != i + 1) {
+            b->seen[line - 1] = i + 1;
+            b->value[(line - 1) * b->nblocks + block] += (double)s->value;
+        }
+        if (b->rows->self)
+            break;
+    }
+}
+
+static void fill(struct blocks *b)
+{
+    const struct profile *p = &b->run->p;
+
+    for (size_t i = 0; i < p->samples.n; i++) {
+        unsigned __int128 at = (unsigned __int128)p->samples.a[i].ts * b->nblocks / b->run->ns;
+
+        add_sample(b, i, at < b->nblocks ? (size_t)at : b->nblocks - 1);
+    }
+}
+
+void compare_block_errors(const struct compare *c, const struct compare_run *run,
+                          const struct compare_rows *rows, const uint8_t *tested, double *error)
+{
+    struct blocks b = {.c = c, .run = run, .rows = rows, .nblocks = run->p.samples.n / SAMPLES_A_BLOCK};
+    int share = c->out->value == COMPARISON_SHARE;
+    double *e;
+
+    if (!rows->of || !run->ns || b.nblocks < LEAST_BLOCKS)
+        return;
+    b.nblocks = b.nblocks < MOST_BLOCKS ? b.nblocks : MOST_BLOCKS;
+    b.row_of = mem_calloc(rows->n + 1, sizeof(*b.row_of));
+    for (size_t i = 0; i < rows->n; i++)
+        if (tested[i])
+            b.row_of[i] = (uint32_t)++b.n;
+    b.value = mem_calloc(b.n * b.nblocks + 1, sizeof(*b.value));
+    b.weight = mem_calloc(b.nblocks, sizeof(*b.weight));
+    b.seen = mem_calloc(b.n + 1, sizeof(*b.seen));
+    e = mem_calloc(b.n + 1, sizeof(*e));
+    fill(&b);
+    stats_block_errors(b.value, share ? b.weight : NULL, b.n, b.nblocks, e);
+    for (size_t i = 0; i < rows->n; i++)
+        if (b.row_of[i]) /* a share, or the mean of a block */
+            error[i] = e[b.row_of[i] - 1] * (share ? 1 : (double)b.nblocks * run->scale / run->per);
+    free(b.row_of);
+    free(b.value);
+    free(b.weight);
+    free(b.seen);
+    free(e);
+}

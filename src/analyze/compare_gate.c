@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether anything grew by more than it may. */
+#include "analyze/compare_job.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* "12.3 %" of how much; "12.3 points" where shares are compared. */
+static void say_growth(const struct compare *c, const struct comparison_row *r, struct buf *out)
+{
+    buf_addf(out, "%s: %+.2f %s", r->name, 100 * r->cost,
+             c->out->value == COMPARISON_SHARE ? "percentage points of all samples"
+                                               : "% of the base side's whole");
+}
+
+static int grows_most(const struct comparison_row *a, const struct comparison_row *b)
+{
+    return !b || a->cost > b->cost;
+}
+
+struct worst {
+    const struct comparison_row *row, *any; /* of those that fail; of all */
+    const struct comparison_figure *figure;
+    double figure_growth;
+    size_t fail;
+};
+
+static void look_at_rows(const struct compare *c, struct worst *w)
+{
+    const struct comparison *out = c->out;
+
+    for (size_t i = 0; i < out->level[c->o.by].rows.n; i++) {
+        const struct comparison_row *r = &out->level[c->o.by].rows.a[i];
+        int fails = r->value.significant && r->cost > c->o.fail_above;
+
+        w->fail += (size_t)fails;
+        if (fails && grows_most(r, w->row))
+            w->row = r;
+        if (grows_most(r, w->any))
+            w->any = r;
+    }
+}
+
+static void look_at_figures(const struct compare *c, struct worst *w)
+{
+    for (size_t i = 0; i < c->out->figures.n; i++) {
+        const struct comparison_figure *f = &c->out->figures.a[i];
+        double growth = f->value.base > 0 ? f->value.change / f->value.base : 0;
+
+        if (!f->total || !f->value.significant || growth <= c->o.fail_above)
+            continue;
+        w->fail++;
+        if (!w->figure || growth > w->figure_growth) {
+            w->figure = f;
+            w->figure_growth = growth;
+        }
+    }
+}
+
+static void say_failure(const struct compare *c, const struct worst *w, struct buf *out)
+{
+    if (w->figure)
+        buf_addf(out, "%s: %+.1f %% (q %.2g)", w->figure->name, 100 * w->figure_growth, w->figure->value.q);
+    if (w->row) {
+        buf_addstr(out, w->figure ? "; " : "");
+        say_growth(c, w->row, out);
+        buf_addf(out, " (q %.2g)", w->row->value.q);
+    }
+    buf_addf(out, "; above %.3g %% and significant at %.3g", 100 * c->o.fail_above, c->o.alpha);
+    if (w->fail > (size_t)(w->figure != NULL) + (w->row != NULL))
+        buf_addf(out, "; %zu such in all", w->fail);
+}
+
+static int can_judge(const struct compare *c, const struct worst *w, struct buf *why)
+{
+    const struct comparison *out = c->out;
+
+    for (int side = 0; side < COMPARISON_SIDES; side++)
+        if (!out->side[side].weight) {
+            buf_addf(why, "the %s side has no %s of %s", out->side[side].label, out->unit, out->metric);
+            return 0;
+        }
+    if (!w->any) {
+        buf_addf(why, "no %s has %.3g %% of the %s%s", comparison_level_name(c->o.by), 100 * c->o.min_share,
+                 out->unit, c->o.only ? " and a name as --only wants it" : "");
+        return 0;
+    }
+    if (c->freedom <= 0 && out->value != COMPARISON_SHARE) {
+        buf_addstr(why, "one run a side can be judged by shares alone (--per sample)");
+        return 0;
+    }
+    return 1;
+}
+
+void compare_judge(struct compare *c)
+{
+    struct comparison *out = c->out;
+    struct worst w = {0};
+    struct buf because = {0}, why = {0};
+    int can;
+
+    if (!(c->o.fail_above > 0))
+        return;
+    look_at_rows(c, &w);
+    if (c->freedom > 0)
+        look_at_figures(c, &w);
+    can = can_judge(c, &w, &why);
+    if (w.figure || (can && w.fail)) {
+        out->verdict = COMPARISON_FAILS;
+        say_failure(c, &w, &because);
+    } else if (!can) {
+        out->verdict = COMPARISON_NO_JUDGEMENT;
+        buf_addstr(&because, buf_str(&why));
+    } else {
+        out->verdict = COMPARISON_PASSES;
+        buf_addf(&because, "nothing grew by more than %.3g %% and significantly at %.3g; most did ",
+                 100 * c->o.fail_above, c->o.alpha);
+        say_growth(c, w.any, &because);
+        buf_addf(&because, " (q %.2g)", w.any->value.q);
+    }
+    out->because = buf_detach(&because);
+    buf_release(&why);
+}

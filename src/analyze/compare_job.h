@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a comparison share. */
+#ifndef WPROF_ANALYZE_COMPARE_JOB_H
+#define WPROF_ANALYZE_COMPARE_JOB_H
+
+#include "analyze/compare.h"
+#include "base/buf.h"
+#include "model/stacks.h"
+#include "model/strtab.h"
+
+/* A frame by what it is called, whatever its address, line or build. */
+struct compare_key {
+    uint32_t name, module; /* strings of the job's; Python: module is the file */
+    uint8_t kind;
+    uint8_t on;     /* sides that have it: bits */
+    uint32_t group; /* of modules; 0: none */
+    uint32_t twin;  /* the key on the other side that it was matched with: it has moved; 0: none */
+};
+
+/* A figure of one run. */
+struct compare_measure {
+    uint32_t name; /* string of the job's */
+    enum comparison_unit unit;
+    int total;
+    double value;
+    size_t first, n; /* its parts in `parts`, by time: the lengths of steps */
+};
+
+struct compare_run {
+    int side;
+    char *label;
+    struct profile p;
+    uint32_t *key; /* profile frame -> key id; [0] 0 */
+    uint64_t sum;  /* of the metric */
+    double per;    /* what it is divided by */
+    double scale;  /* of a sample: ns, or 1 */
+    uint64_t ns;   /* how long it took; 0: not known */
+    VEC(struct compare_measure) measures;
+    VEC(double) parts;
+};
+
+struct compare {
+    struct compare_opts o;
+    struct strtab strings, identities; /* names; name + module + kind of each key, in the order of ids */
+    VEC(struct compare_key) keys;      /* id is index + 1 */
+    struct strtab modules;
+    VEC(struct compare_run) runs; /* those of the base side first, once all are there */
+    size_t n[COMPARISON_SIDES];
+    struct graph *topology[COMPARISON_SIDES]; /* of the first run; NULL: none */
+    struct comparison *out;
+    double freedom; /* runs on both sides - 2 */
+};
+
+/* Rows before they are tested: counts[row * runs + run]. */
+struct compare_rows {
+    enum comparison_level level;
+    size_t n, runs;
+    uint64_t *counts;
+    const uint32_t *of; /* key -> row + 1; 0: none. NULL: not made of keys */
+    int self;
+};
+
+/* compare_names.c: the name and module that frames are matched by. */
+void compare_frame_name(const struct profile *p, uint32_t frame, struct buf *name, struct buf *module);
+void compare_take_keys(struct compare *c, struct compare_run *run);
+void compare_match_moved(struct compare *c);
+uint32_t compare_key_of(const struct compare *c, const struct compare_run *run, uint32_t frame);
+void compare_key_label(const struct compare *c, uint32_t key, struct buf *out);
+
+/* compare_tests.c: errors, p and q of those rows that are heavy enough, into values; share[row][side]. tested
+ * says which. */
+struct compare_tested {
+    struct comparison_value *values;
+    double *share; /* row * 2 + side: means over the runs */
+    uint8_t *tested;
+};
+void compare_test(struct compare *c, const struct compare_rows *rows, struct compare_tested *t);
+int compare_wanted(const struct compare *c, const char *name);
+
+/* compare_blocks.c: for one run a side, the standard error of each row's value on a side; 0: not known. */
+void compare_block_errors(const struct compare *c, const struct compare_run *run,
+                          const struct compare_rows *rows, const uint8_t *tested, double *error);
+
+/* compare_rows.c, compare_tree.c */
+void compare_make_rows(struct compare *c);
+void compare_make_tree(struct compare *c);
+void compare_add_row(struct compare *c, const struct compare_rows *rows, const struct compare_tested *t,
+                     size_t i, struct comparison_row *row);
+
+/* compare_figures.c */
+void compare_take_figures(struct compare *c, struct compare_run *run, const struct session *s);
+void compare_make_figures(struct compare *c);
+
+/* compare_gate.c */
+void compare_judge(struct compare *c);
+
+#endif

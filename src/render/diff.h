@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Renderers of comparisons: one file, one line DIFF_RENDERER(name) in diff.def. */
+#ifndef WPROF_RENDER_DIFF_H
+#define WPROF_RENDER_DIFF_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/comparison.h"
+#include "render/text.h"
+
+struct diff_style {
+    struct text_style text;
+    enum comparison_level by;
+    size_t top;     /* rows of a table at most; 0: all */
+    int two_column; /* folded: the difference alone */
+};
+
+struct diff_renderer {
+    const char *name; /* "text" */
+    const char *summary;
+    int wants_tree; /* the comparison's tree is filled in */
+    /* Appends the whole product to `out`. 0, or -1 with `e`. */
+    int (*render)(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e);
+};
+
+extern const struct diff_renderer *const diff_renderers[];
+extern const size_t ndiff_renderers;
+
+const struct diff_renderer *diff_renderer_find(const char *name); /* NULL: none of that name */
+
+#endif

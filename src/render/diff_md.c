@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A comparison as Markdown, for a comment on a change: pipe tables as GitHub and GitLab show them. */
+#include "render/diff.h"
+#include "render/diff_words.h"
+#include "render/markdown_text.h"
+
+#include <stdlib.h>
+
+static void add_table(const struct table *t, struct buf *out)
+{
+    buf_addch(out, '|');
+    for (size_t i = 0; i < t->ncolumns; i++)
+        buf_addf(out, " %s |", t->columns[i].title);
+    buf_addstr(out, "\n|");
+    for (size_t i = 0; i < t->ncolumns; i++)
+        buf_addstr(out, t->columns[i].type == TABLE_TEXT ? " --- |" : " ---: |");
+    for (size_t i = 0; i < t->cells.n; i++) {
+        const union table_cell *cell = &t->cells.a[i];
+
+        buf_addstr(out, i % t->ncolumns ? " " : "\n| ");
+        if (cell->text)
+            markdown_text(out, cell->text);
+        buf_addstr(out, cell->text ? " |" : "|");
+    }
+    buf_addch(out, '\n');
+    if (t->left_out)
+        buf_addf(out, "\n%llu more\n", (unsigned long long)t->left_out);
+}
+
+static void add_words(const struct comparison *c, const struct diff_style *style, struct buf *out)
+{
+    struct diff_words w = {0};
+
+    diff_words(&w, c, style->by);
+    for (size_t i = 0; i < w.list.n; i++) {
+        buf_addstr(out, "- ");
+        markdown_text(out, w.list.a[i]);
+        buf_addch(out, '\n');
+    }
+    diff_words_release(&w);
+}
+
+static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
+{
+    char heading[160], *verdict = diff_verdict(c);
+    struct table t;
+
+    buf_addstr(out, "### wprof: new against base\n\n");
+    if (verdict) {
+        buf_addstr(out, c->verdict == COMPARISON_FAILS ? "**" : "");
+        markdown_text(out, verdict);
+        buf_addstr(out, c->verdict == COMPARISON_FAILS ? "**\n\n" : "\n\n");
+    }
+    if (c->figures.n) {
+        diff_figures_table(&t, c);
+        buf_addstr(out, "#### Whole runs\n\n");
+        add_table(&t, out);
+        buf_addch(out, '\n');
+        table_release(&t);
+    }
+    diff_table(&t, c, style->by, style->top);
+    buf_addf(out, "#### %s\n\n", diff_heading(heading, sizeof(heading), c, style->by));
+    add_table(&t, out);
+    table_release(&t);
+    buf_addstr(out, "\n<details><summary>how it was compared</summary>\n\n");
+    add_words(c, style, out);
+    buf_addstr(out, "\n</details>\n");
+    free(verdict);
+    return 0;
+}
+
+const struct diff_renderer diff_md = {
+    .name = "md",
+    .summary = "Markdown, for a comment on a change",
+    .render = render,
+};

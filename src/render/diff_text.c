@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A comparison for a terminal. */
+#include "render/diff.h"
+#include "render/diff_words.h"
+
+#include <stdlib.h>
+
+enum { TOPOLOGY_LINES_SHOWN = 10 };
+
+static void add_words(const struct comparison *c, const struct diff_style *style, struct buf *out)
+{
+    struct diff_words w = {0};
+
+    diff_words(&w, c, style->by);
+    for (size_t i = 0; i < w.list.n; i++) {
+        text_clean(w.list.a[i], 0, out);
+        buf_addch(out, '\n');
+    }
+    diff_words_release(&w);
+}
+
+static void add_topology(const struct comparison *c, struct buf *out)
+{
+    if (!c->topology.n)
+        return;
+    buf_addf(out, "\nTopology: %zu node%s and edges on one side alone (wprof diff --topology --by-name)\n",
+             c->topology.n, c->topology.n == 1 ? "" : "s");
+    for (size_t i = 0; i < c->topology.n && i < TOPOLOGY_LINES_SHOWN; i++) {
+        buf_addstr(out, "  ");
+        text_clean(c->topology.a[i], 0, out);
+        buf_addch(out, '\n');
+    }
+    if (c->topology.n > TOPOLOGY_LINES_SHOWN)
+        buf_addf(out, "  ... %zu more\n", c->topology.n - TOPOLOGY_LINES_SHOWN);
+}
+
+static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
+{
+    char heading[160], *verdict = diff_verdict(c);
+    struct table t;
+
+    add_words(c, style, out);
+    if (c->figures.n) {
+        diff_figures_table(&t, c);
+        buf_addch(out, '\n');
+        text_table(&t, "Whole runs", &style->text, out);
+        table_release(&t);
+    }
+    diff_table(&t, c, style->by, style->top);
+    buf_addch(out, '\n');
+    text_table(&t, diff_heading(heading, sizeof(heading), c, style->by), &style->text, out);
+    table_release(&t);
+    add_topology(c, out);
+    if (verdict) {
+        buf_addch(out, '\n');
+        text_clean(verdict, 0, out);
+        buf_addch(out, '\n');
+    }
+    free(verdict);
+    return 0;
+}
+
+const struct diff_renderer diff_text = {
+    .name = "text",
+    .summary = "tables for a terminal",
+    .render = render,
+};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "render/diff_words.h"
+
+#include "base/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *diff_value(char *out, size_t n, enum comparison_unit unit, double v, int is_change)
+{
+    const char *sign = v < 0 ? "-" : is_change && v > 0 ? "+" : "";
+    double size = fabs(v);
+    char text[48];
+
+    if (isnan(v))
+        snprintf(out, n, "-");
+    else if (unit == COMPARISON_SHARE)
+        snprintf(out, n, size * 100 < 10 ? "%s%.2f %%" : "%s%.1f %%", sign, size * 100);
+    else if (unit == COMPARISON_NS)
+        snprintf(out, n, "%s%s", sign, units_duration(text, sizeof(text), (uint64_t)(size + 0.5)));
+    else if (unit == COMPARISON_BYTES)
+        snprintf(out, n, "%s%s", sign, units_size(text, sizeof(text), (uint64_t)(size + 0.5)));
+    else if (size < 100 && size != floor(size))
+        snprintf(out, n, "%s%.3g", sign, size);
+    else
+        snprintf(out, n, "%s%s", sign, units_count(text, sizeof(text), (uint64_t)(size + 0.5)));
+    return out;
+}
+
+char *diff_relative(char *out, size_t n, const struct comparison_value *v)
+{
+    if (!(v->base > 0))
+        snprintf(out, n, "%s", v->new > 0 ? "new" : "-");
+    else if (!(v->new > 0))
+        snprintf(out, n, "gone");
+    else if (v->new >= 10 * v->base)
+        snprintf(out, n, "x %.3g", v->new / v->base);
+    else
+        snprintf(out, n, "%+.1f %%", 100 * v->change / v->base);
+    return out;
+}
+
+/* ---- sentences ---- */
+
+static char *side_words(const struct comparison *c, const struct comparison_side *side)
+{
+    char count[48];
+
+    if (!strcmp(c->unit, "ns"))
+        units_duration(count, sizeof(count), side->weight);
+    else
+        units_count(count, sizeof(count), side->weight);
+    return mem_printf("%s: %zu run%s (%s%s), %s%s%s", side->label, side->runs.n, side->runs.n == 1 ? "" : "s",
+                      side->runs.a[0], side->runs.n > 1 ? " ..." : "", count,
+                      strcmp(c->unit, "ns") ? " " : " of ", strcmp(c->unit, "ns") ? c->unit : c->metric);
+}
+
+static char *per_words(const struct comparison *c, enum comparison_level by)
+{
+    const char *of = comparison_level_name(by);
+
+    if (c->value == COMPARISON_SHARE)
+        return mem_printf(
+            "compared: the %s of each %s as a share of its side's %s (%s); changes in percentage "
+            "points",
+            c->what, of, strcmp(c->unit, "ns") ? c->unit : "time", c->metric);
+    return mem_printf("compared: the %s of each %s per %s (%s): %.4g on the base side, %.4g on the new one",
+                      c->what, of, c->per, c->metric, c->side[0].per, c->side[1].per);
+}
+
+void diff_words(struct diff_words *w, const struct comparison *c, enum comparison_level by)
+{
+    char *text;
+
+    *vec_push(&w->list) = side_words(c, &c->side[COMPARISON_BASE]);
+    *vec_push(&w->list) = side_words(c, &c->side[COMPARISON_NEW]);
+    *vec_push(&w->list) = per_words(c, by);
+    *vec_push(&w->list) = mem_printf(
+        "tested: %s; %llu %s%s of %.3g %% or more; significant where the false discovery rate q <= "
+        "%.3g; intervals at %.4g %%",
+        c->method ? c->method : "nothing", (unsigned long long)c->level[by].tested,
+        by == COMPARISON_PROCESSES ? "processe" : comparison_level_name(by),
+        c->level[by].tested == 1 && by != COMPARISON_PROCESSES ? "" : "s", 100 * c->min_share, c->alpha,
+        100 * (1 - c->alpha));
+    text = isnan(c->overdispersion)
+               ? mem_printf("certainty: %s", c->certainty)
+               : mem_printf("certainty: %s; the median variance is %.2g times that of independent samples",
+                            c->certainty, c->overdispersion);
+    *vec_push(&w->list) = text;
+    for (size_t i = 0; i < c->notes.n; i++)
+        *vec_push(&w->list) = mem_printf("note: %s", c->notes.a[i]);
+}
+
+void diff_words_release(struct diff_words *w)
+{
+    for (size_t i = 0; i < w->list.n; i++)
+        free(w->list.a[i]);
+    vec_release(&w->list);
+}
+
+char *diff_verdict(const struct comparison *c)
+{
+    static const char *const names[] = {"", "pass", "FAIL", "can't judge"};
+
+    if (c->verdict == COMPARISON_NO_GATE)
+        return NULL;
+    return mem_printf("%s: %s", names[c->verdict], c->because);
+}
+
+/* ---- tables ---- */
+
+static const struct table_column columns[] = {
+    {"change", "change", TABLE_FIGURE},
+    {"interval", "interval", TABLE_FIGURE},
+    {"base", "base", TABLE_FIGURE},
+    {"new", "new", TABLE_FIGURE},
+    {"relative", "by base", TABLE_FIGURE},
+    {"q", "q", TABLE_FIGURE},
+    {"mark", "", TABLE_TEXT},
+    {"kind", "kind", TABLE_TEXT},
+    {"name", "name", TABLE_TEXT},
+    {"module", "in", TABLE_TEXT},
+};
+
+static const struct table_column figure_columns[] = {
+    {"change", "change", TABLE_FIGURE},
+    {"interval", "interval", TABLE_FIGURE},
+    {"base", "base", TABLE_FIGURE},
+    {"new", "new", TABLE_FIGURE},
+    {"relative", "by base", TABLE_FIGURE},
+    {"q", "q", TABLE_FIGURE},
+    {"mark", "", TABLE_TEXT},
+    {"name", "of a run", TABLE_TEXT},
+    {"method", "tested by", TABLE_TEXT},
+};
+
+enum { CHANGE, INTERVAL, BASE, NEW, RELATIVE, Q, MARK, KIND, NAME, MODULE };
+enum { F_NAME = KIND, F_METHOD };
+
+static void fill_value(union table_cell *cell, enum comparison_unit unit, const struct comparison_value *v)
+{
+    char text[64], low[64];
+
+    cell[CHANGE].text = mem_strdup(diff_value(text, sizeof(text), unit, v->change, 1));
+    if (!isnan(v->low))
+        cell[INTERVAL].text = mem_printf("%s .. %s", diff_value(low, sizeof(low), unit, v->low, 1),
+                                         diff_value(text, sizeof(text), unit, v->high, 1));
+    cell[BASE].text = mem_strdup(diff_value(text, sizeof(text), unit, v->base, 0));
+    cell[NEW].text = mem_strdup(diff_value(text, sizeof(text), unit, v->new, 0));
+    cell[RELATIVE].text = mem_strdup(diff_relative(text, sizeof(text), v));
+    if (!isnan(v->q))
+        cell[Q].text = v->q < 1e-4 ? mem_strdup("< 0.0001") : mem_printf("%.2g", v->q);
+    cell[MARK].text = v->significant ? mem_strdup(v->change > 0 ? "+" : "-") : NULL;
+}
+
+void diff_table(struct table *t, const struct comparison *c, enum comparison_level level, size_t limit)
+{
+    table_init(t, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; i < c->level[level].rows.n; i++) {
+        const struct comparison_row *r = &c->level[level].rows.a[i];
+        union table_cell *cell;
+
+        if (limit && i >= limit) {
+            t->left_out++;
+            continue;
+        }
+        cell = table_add(t);
+        fill_value(cell, c->value, &r->value);
+        cell[KIND].text = *r->kind ? mem_strdup(r->kind) : NULL;
+        cell[NAME].text = r->was ? mem_printf("%s (was: %s)", r->name, r->was) : mem_strdup(r->name);
+        cell[MODULE].text = *r->module ? mem_strdup(r->module) : NULL;
+    }
+}
+
+void diff_figures_table(struct table *t, const struct comparison *c)
+{
+    table_init(t, figure_columns, ARRAY_SIZE(figure_columns));
+    for (size_t i = 0; i < c->figures.n; i++) {
+        const struct comparison_figure *f = &c->figures.a[i];
+        union table_cell *cell = table_add(t);
+
+        fill_value(cell, f->unit, &f->value);
+        cell[F_NAME].text = mem_strdup(f->name);
+        cell[F_METHOD].text = mem_strdup(f->method);
+    }
+}
+
+char *diff_heading(char *out, size_t n, const struct comparison *c, enum comparison_level level)
+{
+    static const char *const names[] = {"Functions", "Stacks", "Modules", "Processes"};
+    const char *what = level == COMPARISON_STACKS      ? "self"
+                       : level == COMPARISON_PROCESSES ? "total"
+                                                       : c->what;
+
+    snprintf(out, n,
+             c->value == COMPARISON_SHARE ? "%s by %s, changes in percentage points" : "%s by %s, per %s",
+             names[level], what, c->per);
+    return out;
+}
