@@ -37,7 +37,7 @@ whole() {
 
 @test "split: 70/30 within the binomial error, the right pairs only" {
     for v in split split-fp; do
-        record $v 2
+        record $v 1.5
         n=$(samples s)
         [ "$n" -gt 500 ]
         a=$(share s 'hot_a;leaf_a|hot_a$|hot_a;' )
@@ -52,13 +52,13 @@ whole() {
 
 @test "recursion: 300 deep is whole, 2000 deep says it is truncated" {
     for v in recurse recurse-fp; do
-        record $v 300 1
+        record $v 300 0.5
         whole
         # without the process's own name, which is the first of a line
         deep=$(folded s | grep 'bottom' | sed 's/^[^;]*;//' | grep -o 'recurse;' | wc -l)
         lines=$(folded s | grep -c 'bottom')
         holds "$deep / $lines == 300"
-        record $v 2000 1
+        record $v 2000 0.5
         holds "$(share s '\[truncated\]' bottom) > 0.99"
         holds "$(quality s truncated) > 100"
     done
@@ -66,13 +66,13 @@ whole() {
 
 @test "stack realignment, variable-length arrays, a signal handler on the stack" {
     for v in odd_frames odd_frames-fp; do
-        record $v drap 1
+        record $v drap 0.5
         holds "$(share s 'main;realigned;leaf') > 0.99"
         whole
-        record $v vla 1
+        record $v vla 0.5
         holds "$(share s 'main;sorts_vla;.*qsort.*compare_slowly;leaf') > 0.98"
         whole
-        record $v signal 1
+        record $v signal 0.7
         holds "$(share s 'main;interrupted_work;.*handler;leaf' handler) > 0.99"
         holds "$(samples s handler) > 50"
         whole
@@ -80,7 +80,7 @@ whole() {
 }
 
 @test "160 threads: each is seen, by its name" {
-    record threads 160 40
+    record threads 160 25
     names=$(folded s | grep -oE '(^|;)worker-[0-9]+;' | sort -u | wc -l)
     holds "$names >= 158"
     holds "$(share s 'work') > 0.95"
@@ -100,11 +100,11 @@ resolved() {
     holds "$(share s 'main;churn_work') >= 0.8"
 }
 
-@test "200 processes of 30 ms: at least 95 % of the samples are resolved" {
-    record fork_churn 200 30 exec
-    holds "$(samples s) > 1500"
+@test "100 processes of 30 ms: at least 95 % of the samples are resolved" {
+    record fork_churn 100 30 exec
+    holds "$(samples s) > 750"
     resolved
-    record fork_churn 50 30
+    record fork_churn 30 30
     resolved
 }
 
@@ -177,15 +177,16 @@ resolved() {
 @test "the training example: workers' slow_transform in one stack with the interpreter's frames" {
     need_python torch
     rm -rf s
-    "$WPROF" record -q -F 199 -o s -- "$PYTHON" "$ROOT/examples/train.py" --epochs 3
-    holds "$(samples s 'slow_transform') > 300"
+    "$WPROF" record -q -F 499 -o s -- "$PYTHON" "$ROOT/examples/train.py" --epochs 1
+    holds "$(samples s 'slow_transform') > 200"
     holds "$(quality s unwound_share) >= 0.99"
     holds "$(quality s python_share) >= 0.99"
     # torch's libraries are stripped; these have names where their debug packages are (make deps)
     for f in "$(readlink -f "$PYTHON")" /lib/*/libc.so.6; do
         has_debug_file "$f" || continue
         name=$(basename "$f")
-        [ "$(samples s "\\[${name//./\\.}\\+0x")" = 0 ]
+        # some bytes between functions have none
+        holds "$(samples s "\\[${name//./\\.}\\+0x") <= 0.002 * $(samples s)"
     done
 }
 
