@@ -2,6 +2,7 @@
 #include "show_gpu.h"
 #include "show_table.h"
 
+#include "analyze/gpu_blame.h"
 #include "analyze/gpu_busy.h"
 #include "analyze/gpu_calls.h"
 #include "analyze/gpu_kernels.h"
@@ -54,6 +55,10 @@ void show_gpu(const struct session *s, uint64_t top, const struct text_style *st
     gpu_devices_table(&t, &x, 1);
     show_table_text(&t, "Why devices were idle; launch: from the end of the call to the start on the device",
                     style, out);
+    gpu_blame_table(&t, &x, top);
+    show_table_text(&t,
+                    "What the thread did that asked for what ran next, of all time that devices were idle",
+                    style, out);
     if (x.streams.n > x.devices.n) {
         gpu_streams_table(&t, &x, UINT32_MAX);
         show_table_text(&t, "Streams", style, out);
@@ -102,6 +107,8 @@ void show_gpu_json(const struct session *s, uint64_t top, struct json_writer *w)
 
     gpu_trace_init(&x, s);
     devices_json(&x, top, w);
+    gpu_blame_table(&t, &x, top);
+    show_table_json(&t, "idle_blame", w);
     gpu_nodes_table(&t, &x, top);
     show_table_json(&t, "graph_nodes", w);
     gpu_stalls_table(&t, &x, top);

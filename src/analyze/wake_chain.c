@@ -51,7 +51,7 @@ static void sort_lane(const struct store *s, uint32_t *order, size_t n)
     free(sorted);
 }
 
-static void lane_init(struct wake_lane *l, const struct store *s, int (*is)(const struct event *ev))
+void wake_lane_init(struct wake_lane *l, const struct store *s, int (*is)(const struct event *ev))
 {
     size_t tasks = s->tasks.list.n, n = 0;
     uint32_t *next = mem_calloc(tasks + 2, sizeof(*next));
@@ -75,15 +75,21 @@ static void lane_init(struct wake_lane *l, const struct store *s, int (*is)(cons
     free(next);
 }
 
-/* How many of a thread's events begin before ts; an index into `order`, from its first one on. */
-static uint32_t before(const struct wake_chain *c, const struct wake_lane *l, uint32_t task, uint64_t ts)
+void wake_lane_release(struct wake_lane *l)
+{
+    free(l->first);
+    free(l->order);
+    *l = (struct wake_lane){0};
+}
+
+uint32_t wake_lane_find(const struct wake_lane *l, const struct store *s, uint32_t task, uint64_t ts)
 {
     uint32_t lo = l->first[task], hi = l->first[task + 1];
 
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
 
-        if (c->s->events.a[l->order[mid]].ts < ts)
+        if (s->events.a[l->order[mid]].ts < ts)
             lo = mid + 1;
         else
             hi = mid;
@@ -94,16 +100,14 @@ static uint32_t before(const struct wake_chain *c, const struct wake_lane *l, ui
 void wake_chain_init(struct wake_chain *c, const struct store *s)
 {
     *c = (struct wake_chain){.s = s, .left = LEFT_OF_ALL};
-    lane_init(&c->spans, s, is_span);
-    lane_init(&c->samples, s, is_sample);
+    wake_lane_init(&c->spans, s, is_span);
+    wake_lane_init(&c->samples, s, is_sample);
 }
 
 void wake_chain_release(struct wake_chain *c)
 {
-    free(c->spans.first);
-    free(c->spans.order);
-    free(c->samples.first);
-    free(c->samples.order);
+    wake_lane_release(&c->spans);
+    wake_lane_release(&c->samples);
 }
 
 /* ---- one wait ---- */
@@ -145,8 +149,8 @@ static void ran(struct walk *w, uint32_t task, uint64_t from, uint64_t to)
 
     if (from >= to || w->n == WAKE_STEPS)
         return;
-    first = before(w->c, l, task, from);
-    end = before(w->c, l, task, to);
+    first = wake_lane_find(l, w->c->s, task, from);
+    end = wake_lane_find(l, w->c->s, task, to);
     ns = to - from;
     for (uint32_t i = first; i < end && look(w); i++) {
         uint64_t until = ns / (end - first) * (i - first + 1);
@@ -191,7 +195,7 @@ static void during(struct walk *w, uint32_t task, uint64_t from, uint64_t to)
 {
     const struct wake_lane *l = &w->c->spans;
 
-    for (uint32_t i = before(w->c, l, task, to); i-- > l->first[task] && to > from && look(w);) {
+    for (uint32_t i = wake_lane_find(l, w->c->s, task, to); i-- > l->first[task] && to > from && look(w);) {
         const struct event *ev = &w->c->s->events.a[l->order[i]];
         uint64_t begin = ev->ts > from ? ev->ts : from, end = ev->ts + ev->dur < to ? ev->ts + ev->dur : to;
 

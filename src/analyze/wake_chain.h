@@ -17,10 +17,19 @@ struct wake_step {
     uint32_t task, stack;
 };
 
+/* Some events of each thread. */
 struct wake_lane {
     uint32_t *first; /* task id -> where its events begin in `order`; one more at the end */
     uint32_t *order; /* events by task, by time */
 };
+
+/* Those that is() takes. s must not change meanwhile. */
+void wake_lane_init(struct wake_lane *l, const struct store *s, int (*is)(const struct event *ev));
+void wake_lane_release(struct wake_lane *l);
+
+/* The first of a thread's that begins at ts or later, an index into `order`; the next thread's where there is
+ * none. */
+uint32_t wake_lane_find(const struct wake_lane *l, const struct store *s, uint32_t task, uint64_t ts);
 
 struct wake_chain {
     const struct store *s;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/gpu_place.h"
+
+#include "analyze/waits_top.h"
+
+#include <string.h>
+
+static int is_package(const char *file)
+{
+    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/");
+}
+
+/* ".../lib/python3.11/queue.py", "<frozen importlib._bootstrap>" */
+static int is_standard(const char *file)
+{
+    return !is_package(file) && (strstr(file, "/lib/python") || !strncmp(file, "<frozen ", 8));
+}
+
+struct gpu_place_of gpu_place_of(const struct store *s, uint32_t stack)
+{
+    struct gpu_place_of found = {0};
+    uint32_t at = stack;
+
+    for (const struct stack_node *n; (n = stacks_get(&s->stacks, at)); at = n->parent) {
+        const struct frame *f = frames_get(&s->frames, n->frame);
+        const struct frame_name *names;
+        struct frame_name self;
+        const char *file;
+
+        if (!f || f->kind != FRAME_PYTHON || !frames_names(&s->frames, n->frame, &self, &names))
+            continue;
+        file = strtab_get(&s->strings, names[0].file);
+        if (is_standard(file))
+            continue;
+        if (!found.where)
+            found.where = names[0].func;
+        if (!is_package(file)) {
+            found.caller = names[0].func;
+            break;
+        }
+    }
+    if (!found.where)
+        found.where = waits_place(s, stack);
+    if (found.caller == found.where)
+        found.caller = 0;
+    return found;
+}
+
+void gpu_place_spell(const struct store *s, uint32_t stack, struct buf *out)
+{
+    const struct stack_node *n = stacks_get(&s->stacks, stack);
+    const struct frame_name *names;
+    struct frame_name self;
+    const char *name;
+
+    if (!n)
+        return;
+    gpu_place_spell(s, n->parent, out);
+    name = frames_names(&s->frames, n->frame, &self, &names) ? strtab_get(&s->strings, names[0].func)
+                                                             : "[unknown]";
+    if (out->len)
+        buf_addch(out, ';');
+    for (; *name; name++)
+        buf_addch(out, *name == ';' || (unsigned char)*name < ' ' ? '_' : *name);
+}
