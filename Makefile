@@ -33,7 +33,7 @@ ifneq ($(filter-out $(LATER),$(or $(MAKECMDGOALS),all)),)
 include $(O)/features.mk
 endif
 
-LDLIBS := $(if $(NO_BPF),,-lbpf) -ldw -lelf $(if $(HAVE_LZMA),-llzma) -lzstd -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) \
+LDLIBS := $(if $(NO_BPF),,-lbpf) -ldw -lelf $(if $(HAVE_LZMA),-llzma) -lzstd -lz -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) \
           $(if $(HAVE_GRAPHVIZ),-lgvc -lcgraph) \
           -lm -ldl -lpthread
 
@@ -82,7 +82,7 @@ $(O)/sources: force
 $(O)/features.mk: Makefile $(O)/flags
 	@missing='$(strip $(if $(NO_BPF),,$(call need,bpf/libbpf.h,-lbpf) $(call tool,$(CLANG)) $(call tool,$(BPFTOOL))) \
 		$(call need,elfutils/libdw.h,-ldw) $(call need,gelf.h,-lelf) \
-		$(call need,zstd.h,-lzstd) $(call need,sha256.h,-lmd) $(call need,ini.h,-linih) \
+		$(call need,zstd.h,-lzstd) $(call need,zlib.h,-lz) $(call need,sha256.h,-lmd) $(call need,ini.h,-linih) \
 		$(call need,libiberty/demangle.h,-liberty))'; \
 	if [ -n "$$missing" ]; then \
 		echo "missing: $$missing (headers with their libraries, programs): run \`make deps\`" >&2; exit 1; fi
@@ -100,6 +100,7 @@ $(O)/features.def: $(O)/features.mk
 	$(call feature,demangle,1,libiberty,names of C++ and Rust); \
 	$(call feature,lzma,$(HAVE_LZMA),liblzma $(call pkg,liblzma),symbols in .gnu_debugdata); \
 	$(call feature,zstd,1,zstd $(call pkg,libzstd),compressed sessions); \
+	$(call feature,zlib,1,zlib $(call pkg,zlib),traces in gzip); \
 	$(call feature,graphviz,$(HAVE_GRAPHVIZ),graphviz $(call pkg,libgvc),pictures of the topology); \
 	$(call feature,pfm,$(HAVE_PFM),libpfm4,hardware events by name); \
 	} >$@.tmp

@@ -9,12 +9,12 @@
 #include "platform/identity.h"
 #include "platform/machine.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+/* Times before are no times since the epoch. */
+#define YEAR_2000 946684800000000000u
 
 struct import_opts {
     const char *from, *output;
@@ -22,28 +22,11 @@ struct import_opts {
 };
 
 static const struct opt options[] = {
-    OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", "auto", "auto|folded|witty|topology",
-               "what FILE is; auto: by what it begins with"),
+    OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", "auto",
+               "auto|folded|kineto|chrome|witty|topology", "what FILE is; auto: by what it begins with"),
     OPT_STRING('o', "output", struct import_opts, output, "DIR", "the session's directory"),
     OPT_FLAG(0, "force", struct import_opts, force, "replace DIR where it is a wprof session"),
 };
-
-static int open_input(const char *path, struct err *e)
-{
-    struct stat st;
-    int fd;
-
-    if (!strcmp(path, "-"))
-        return STDIN_FILENO;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_sys(e, errno, "%s", path);
-    if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
-        close(fd);
-        return err_set(e, "%s is a directory: stacks in a file are wanted", path);
-    }
-    return fd;
-}
 
 static char *workload_of(const char *path)
 {
@@ -70,24 +53,52 @@ static void describe(struct meta *m, const char *path)
     m->exit_code = -1;
 }
 
-/* What was left out is said here and stays in the session. */
-static void add_notes(struct meta *m, const char *from, const char *path, const struct import_stats *st)
+/* One more thing to know about it: said now, and in the session. */
+static void note(struct meta *m, char *text)
 {
-    *vec_push(&m->notes) =
-        mem_printf("imported from %s (%s): %llu stack%s, %llu sample%s", strcmp(path, "-") ? path : "stdin",
-                   from, (unsigned long long)st->stacks, st->stacks == 1 ? "" : "s",
-                   (unsigned long long)st->samples, st->samples == 1 ? "" : "s");
-    if (st->bad)
-        *vec_push(&m->notes) =
-            mem_printf("%llu line%s of it made no sense and %s left out, the first is line %llu",
-                       (unsigned long long)st->bad, st->bad == 1 ? "" : "s", st->bad == 1 ? "was" : "were",
-                       (unsigned long long)st->first_bad);
+    log_warn("%s", text);
+    *vec_push(&m->notes) = text;
+}
+
+static void note_lines(struct meta *m, const struct import_stats *st)
+{
+    if (st->bad) {
+        char *text = mem_printf("%llu line%s of it made no sense and %s left out, the first is line %llu",
+                                (unsigned long long)st->bad, st->bad == 1 ? "" : "s",
+                                st->bad == 1 ? "was" : "were", (unsigned long long)st->first_bad);
+
+        log_warn("%s: %s", text, buf_str(&st->bad_text));
+        *vec_push(&m->notes) = text;
+    }
     if (st->rounded)
-        *vec_push(&m->notes) =
-            mem_printf("%llu values with a fraction were rounded", (unsigned long long)st->rounded);
-    for (size_t i = 1; i < m->notes.n; i++)
-        log_warn("%s%s%s", m->notes.a[i], i == 1 && st->bad ? ": " : "",
-                 i == 1 && st->bad ? st->bad_text.data : "");
+        note(m, mem_printf("%llu values with a fraction were rounded", (unsigned long long)st->rounded));
+}
+
+static void note_counts(struct meta *m, const struct import_stats *st, enum import_fate fate,
+                        const char *what)
+{
+    struct buf text = {0};
+
+    import_counts_text(st, fate, &text);
+    if (text.len && fate == IMPORT_LOST)
+        note(m, mem_printf("%s: %s", what, text.data));
+    else if (text.len)
+        *vec_push(&m->notes) = mem_printf("%s: %s", what, text.data);
+    buf_release(&text);
+}
+
+/* What was left out is said here and stays in the session. */
+static void add_notes(struct meta *m, const struct importer *x, const struct import_stats *st)
+{
+    if (st->stacks)
+        *vec_push(&m->notes) = mem_printf("taken (%s): %llu stack%s, %llu sample%s", x->name,
+                                          (unsigned long long)st->stacks, st->stacks == 1 ? "" : "s",
+                                          (unsigned long long)st->samples, st->samples == 1 ? "" : "s");
+    note_counts(m, st, IMPORT_TOOK, "taken");
+    note_counts(m, st, IMPORT_NOTED, "of these");
+    note_counts(m, st, IMPORT_LEFT, "left out");
+    note_counts(m, st, IMPORT_LOST, "not taken, for it makes no sense");
+    note_lines(m, st);
 }
 
 /* topology.json beside the events. */
@@ -134,87 +145,185 @@ static int save(const struct import_opts *o, struct store *s, const struct graph
     return rc;
 }
 
-/* What a file is by its beginning; a pipe is folded text, for it can't be looked into and read again. */
-static const char *guess(int fd)
-{
-    char head[4096];
-    ssize_t n = pread(fd, head, sizeof(head) - 1, 0);
+/* ---- what is read ---- */
 
-    if (n <= 0)
-        return "folded";
-    head[n] = '\0';
-    if (head[strspn(head, " \t\r\n")] != '{')
-        return "folded";
-    return strstr(head, "\"wprof-topology\"") ? "topology" : "witty";
+struct import {
+    const struct importer *importer;
+    struct import_stats stats;
+    struct store store;
+    struct meta meta;
+    struct graph graph;
+};
+
+static void import_init(struct import *im, const char *path)
+{
+    *im = (struct import){0};
+    describe(&im->meta, path);
+    graph_init(&im->graph);
 }
 
-static void say_what(const struct importer *x, const struct import_stats *st, const struct graph *g)
+static void import_release(struct import *im)
 {
-    char size[32], count[32];
-
-    units_size(size, sizeof(size), st->bytes);
-    if (x->graph)
-        log_info("%zu nodes and %zu edges from %s of text", g->nodes.n, g->edges.n, size);
-    else
-        log_info("%s stack%s from %s of text", units_count(count, sizeof(count), st->stacks),
-                 st->stacks == 1 ? "" : "s", size);
+    import_stats_release(&im->stats);
+    graph_release(&im->graph);
+    store_release(&im->store);
+    meta_release(&im->meta);
 }
 
-static void note_topology(struct meta *m, const struct importer *x, const char *path, const struct graph *g)
+static int choose(struct import *im, const struct import_opts *o, const struct input *in, struct err *e)
 {
-    *vec_push(&m->kinds) = mem_strdup("topology");
-    *vec_push(&m->notes) = mem_printf("imported from %s (%s): %zu nodes, %zu edges",
-                                      strcmp(path, "-") ? path : "stdin", x->name, g->nodes.n, g->edges.n);
-}
-
-static int import(const struct import_opts *o, const char *path, struct err *e)
-{
-    int fd = open_input(path, e), rc;
-    const struct importer *x =
-        fd < 0 ? NULL : importer_find(strcmp(o->from, "auto") ? o->from : guess(fd), e);
-    struct import_stats st = {0};
-    struct store s = {0};
-    struct meta m = {0};
-    struct graph g;
-    char *where = NULL;
+    const struct importer *x = strcmp(o->from, "auto") ? importer_find(o->from, e) : importer_detect(in, e);
 
     if (!x)
         return -1;
-    describe(&m, path);
-    graph_init(&g);
-    rc = x->graph ? x->graph(fd, &g, &st, e) : x->run(fd, &s, &m, &st, e);
-    if (fd != STDIN_FILENO)
-        close(fd);
-    if (rc) {
-        err_wrap(e, "%s", path);
-    } else {
-        if (x->graph)
-            note_topology(&m, x, path, &g);
-        else
-            add_notes(&m, x->name, path, &st);
-        rc = save(o, &s, x->graph ? &g : NULL, &m, &where, e);
+    if (im->importer && x != im->importer)
+        return err_set(e, "%s is %s and those before are %s: files of one format make a session", in->name,
+                       x->name, im->importer->name);
+    if (in->count > 1 && !x->many)
+        return err_set(e, "%s: of the format %s, one file makes a session", in->name, x->name);
+    im->importer = x;
+    return 0;
+}
+
+static int read_input(struct import *im, struct input *in, struct err *e)
+{
+    const struct importer *x = im->importer;
+    int rc =
+        x->graph ? x->graph(in, &im->graph, &im->stats, e) : x->run(in, &im->store, &im->meta, &im->stats, e);
+
+    im->stats.bytes += in->bytes;
+    if (rc)
+        return err_wrap(e, "%s", in->name);
+    if (input_damage(in))
+        note(&im->meta, mem_printf("%s: %s: what stands before is here", in->name, input_damage(in)));
+    return 0;
+}
+
+static int read_file(struct import *im, const struct import_opts *o, const char *path, unsigned index,
+                     unsigned count, struct err *e)
+{
+    struct input in;
+    int rc = input_open(&in, path, e);
+
+    in.index = index;
+    in.count = count;
+    if (!rc)
+        rc = choose(im, o, &in, e);
+    if (!rc)
+        rc = read_input(im, &in, e);
+    input_release(&in);
+    return rc;
+}
+
+/* ---- what is said of it ---- */
+
+/* When it was, by the events: those with a time. */
+static void set_times(struct import *im)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    struct meta *m = &im->meta;
+
+    for (size_t i = 0; i < im->store.events.n; i++) {
+        const struct event *ev = &im->store.events.a[i];
+
+        if (ev->kind == EVENT_SAMPLE && !ev->ts)
+            continue;
+        first = ev->ts < first ? ev->ts : first;
+        last = ev->ts + ev->dur > last ? ev->ts + ev->dur : last;
+    }
+    if (first >= last)
+        return;
+    m->start_mono = first;
+    m->end_mono = last;
+    m->duration_s = (double)(last - first) / 1e9;
+    if (first > YEAR_2000) { /* else it counts from elsewhere */
+        m->start_ts = (double)first / 1e9;
+        m->end_ts = (double)last / 1e9;
+    }
+}
+
+static void say_counts(const struct import *im, const char *size)
+{
+    static const char *const before[IMPORT_FATES] = {"", "of these: ", "left out: ", NULL};
+
+    for (unsigned fate = IMPORT_TOOK; fate < IMPORT_LOST; fate++) {
+        struct buf text = {0};
+
+        import_counts_text(&im->stats, (enum import_fate)fate, &text);
+        if (text.len)
+            log_info("%s%s%s%s", before[fate], text.data, fate == IMPORT_TOOK ? " from " : "",
+                     fate == IMPORT_TOOK ? size : "");
+        buf_release(&text);
+    }
+}
+
+static void say_what(const struct import *im)
+{
+    char size[32], count[32];
+
+    units_size(size, sizeof(size), im->stats.bytes);
+    if (im->importer->graph)
+        log_info("%zu nodes and %zu edges from %s of text", im->graph.nodes.n, im->graph.edges.n, size);
+    else if (im->stats.counts.n)
+        say_counts(im, size);
+    else
+        log_info("%s stack%s from %s of text", units_count(count, sizeof(count), im->stats.stacks),
+                 im->stats.stacks == 1 ? "" : "s", size);
+}
+
+static void describe_content(struct import *im)
+{
+    struct meta *m = &im->meta;
+
+    if (im->importer->graph) {
+        *vec_push(&m->kinds) = mem_strdup("topology");
+        *vec_push(&m->notes) = mem_printf("imported (%s): %zu nodes, %zu edges", im->importer->name,
+                                          im->graph.nodes.n, im->graph.edges.n);
+        return;
+    }
+    if (im->store.gpus.list.n)
+        *vec_push(&m->kinds) = mem_strdup("gpu");
+    set_times(im);
+    import_counts_store(&im->stats, &im->store);
+    add_notes(m, im->importer, &im->stats);
+}
+
+static int import(const struct import_opts *o, int n, char **paths, struct err *e)
+{
+    struct import im;
+    char *where = NULL;
+    int rc = 0;
+
+    import_init(&im, paths[0]);
+    for (int i = 0; i < n && !rc; i++) {
+        *vec_push(&im.meta.notes) =
+            mem_printf("imported from %s", strcmp(paths[i], "-") ? paths[i] : "stdin");
+        rc = read_file(&im, o, paths[i], (unsigned)i, (unsigned)n, e);
     }
     if (!rc) {
-        say_what(x, &st, &g);
+        describe_content(&im);
+        rc = save(o, &im.store, im.importer->graph ? &im.graph : NULL, &im.meta, &where, e);
+    }
+    if (!rc) {
+        say_what(&im);
         printf("%s\n", where);
     }
     free(where);
-    buf_release(&st.bad_text);
-    graph_release(&g);
-    store_release(&s);
-    meta_release(&m);
+    import_release(&im);
     return rc;
 }
 
 static int import_run(const void *values, const struct config *cfg, int argc, char **argv)
 {
+    const struct import_opts *o = values;
+    const struct importer *x = strcmp(o->from, "auto") ? importer_find(o->from, NULL) : NULL;
     struct err e = {0};
 
-    if (argc != 1)
-        return command_usage(&cmd_import,
-                             argc ? "takes one FILE, '%s' is too many" : "which FILE? (- is stdin)",
-                             argc ? argv[1] : "");
-    if (!import(values, argv[0], &e))
+    if (!argc)
+        return command_usage(&cmd_import, "which FILE? (- is stdin)");
+    if (argc > 1 && x && !x->many)
+        return command_usage(&cmd_import, "--from %s takes one FILE, '%s' is too many", x->name, argv[1]);
+    if (!import(o, argc, argv, &e))
         return EXIT_OK;
     log_error("%s", e.msg);
     return EXIT_FAILED;
@@ -222,12 +331,13 @@ static int import_run(const void *values, const struct config *cfg, int argc, ch
 
 const struct command cmd_import = {
     .name = "import",
-    .summary = "make a session of stacks, or a topology, that another tool wrote",
-    .operands = "FILE",
+    .summary = "make a session of what another tool wrote: stacks, GPU traces, a topology",
+    .operands = "FILE...",
     .opts = options,
     .nopts = ARRAY_SIZE(options),
     .values_size = sizeof(struct import_opts),
     .examples = "wprof import out.folded\n"
+                "wprof import trace_rank*.json.gz\n"
                 "wprof import graph.json\n"
                 "perf script | stackcollapse-perf.pl | wprof import --from folded -o perf-session -",
     .run = import_run,

@@ -93,7 +93,8 @@ PY
 
 @test "import: refusals" {
     run -2 "$WPROF" import
-    run -2 "$WPROF" import a b
+    run -2 "$WPROF" import --from folded a b
+    run -3 "$WPROF" import a b
     run -2 "$WPROF" import --from nonsense x
     run -3 "$WPROF" import nowhere
     [[ $output == *nowhere*"No such file"* ]]

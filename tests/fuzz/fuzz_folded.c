@@ -15,6 +15,7 @@ static int import(const void *p, size_t n, struct buf *out, uint64_t *samples)
     struct fold_opts o = {.kernel_suffix = 1};
     int fd = memfd_create("folded", MFD_CLOEXEC), rc;
     struct import_stats st = {0};
+    struct input in;
     struct store s = {0};
     struct meta m = {0};
     struct profile profile;
@@ -22,11 +23,12 @@ static int import(const void *p, size_t n, struct buf *out, uint64_t *samples)
 
     if (fd < 0 || write(fd, p, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET))
         abort();
-    rc = import_folded.run(fd, &s, &m, &st, &e);
-    close(fd);
+    if (input_open_fd(&in, fd, "folded", &e))
+        abort();
+    rc = import_folded.run(&in, &s, &m, &st, &e);
     *samples = st.samples;
     if (!rc) {
-        if (st.stacks != s.events.n || st.bytes != n || fold_store(&profile, &s, 0, &o, &e))
+        if (st.stacks != s.events.n || (!in.gz && in.bytes != n) || fold_store(&profile, &s, 0, &o, &e))
             abort();
         if (profile.metrics.a[0].sum != st.samples)
             abort();
@@ -35,7 +37,9 @@ static int import(const void *p, size_t n, struct buf *out, uint64_t *samples)
     } else if (!e.msg[0]) {
         abort();
     }
-    buf_release(&st.bad_text);
+    import_stats_release(&st);
+    input_release(&in);
+    close(fd);
     store_release(&s);
     meta_release(&m);
     return rc;

@@ -48,6 +48,7 @@ library() {
     zstd*.h) echo libzstd ;;
     sha2*.h | md5.h) echo libmd ;;
     lzma.h) echo liblzma ;;
+    zlib.h) echo zlib ;;
     ini.h) echo inih ;;
     perfmon/*) echo libpfm4 ;;
     libiberty/* | demangle.h) echo libiberty ;;

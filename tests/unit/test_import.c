@@ -58,6 +58,7 @@ static char *through(const char *text, size_t n, struct import_stats *st)
     int fd = memfd_create("text", MFD_CLOEXEC);
     struct store s = {0};
     struct meta m = {0};
+    struct input in;
     struct profile p;
     struct buf out = {0};
     struct err e = {0};
@@ -65,14 +66,18 @@ static char *through(const char *text, size_t n, struct import_stats *st)
     *st = (struct import_stats){0};
     assert_int_equal(write(fd, text, n), n);
     lseek(fd, 0, SEEK_SET);
-    assert_int_equal(import_folded.run(fd, &s, &m, st, &e), 0);
+    assert_int_equal(input_open_fd(&in, fd, "text", &e), 0);
+    assert_ptr_equal(importer_detect(&in, &e), &import_folded);
+    assert_int_equal(import_folded.run(&in, &s, &m, st, &e), 0);
+    st->bytes = in.bytes;
+    input_release(&in);
     assert_int_equal(s.events.n, st->stacks);
     assert_int_equal(fold_store(&p, &s, 0, &o, &e), 0);
     profile_folded(&p, 0, &out);
     profile_release(&p);
     store_release(&s);
     meta_release(&m);
-    buf_release(&st->bad_text);
+    import_stats_release(st);
     close(fd);
     return buf_detach(&out);
 }

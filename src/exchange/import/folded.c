@@ -7,10 +7,7 @@
 #include "exchange/import/stack_lines.h"
 #include "exchange/import/tokens.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     CHUNK = 4 << 20,
@@ -203,7 +200,7 @@ struct window {
     size_t cap, from, have;
 };
 
-static int refill(struct folded *x, struct window *w, int fd, struct err *e)
+static int refill(struct folded *x, struct window *w, struct input *in, struct err *e)
 {
     size_t keep = x->before_n ? (size_t)(x->before - w->buf) : w->from;
     ssize_t n;
@@ -219,23 +216,20 @@ static int refill(struct folded *x, struct window *w, int fd, struct err *e)
         w->buf = mem_realloc(w->buf, w->cap + TOKENS_PAD, 1);
         x->before = w->buf;
     }
-    do {
-        n = read(fd, w->buf + w->have, w->cap - w->have);
-    } while (n < 0 && errno == EINTR);
+    n = input_read(in, w->buf + w->have, w->cap - w->have, e);
     if (n < 0)
-        return err_sys(e, errno, "read");
+        return -1;
     w->have += (size_t)n;
-    x->st->bytes += (uint64_t)n;
     return n > 0;
 }
 
-static int take_all(struct folded *x, int fd, struct err *e)
+static int take_all(struct folded *x, struct input *in, struct err *e)
 {
     struct window w = {0};
     int more;
 
     x->before = "";
-    while ((more = refill(x, &w, fd, e)) > 0) {
+    while ((more = refill(x, &w, in, e)) > 0) {
         const char *eol;
 
         while (!x->overflow && (eol = memchr(w.buf + w.from, '\n', w.have - w.from))) {
@@ -261,16 +255,15 @@ static int take_all(struct folded *x, int fd, struct err *e)
     return more;
 }
 
-static int run(int fd, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
+static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
     struct folded x = {.s = s, .st = st};
-    struct stat file;
     int rc;
 
-    if (!fstat(fd, &file) && S_ISREG(file.st_mode))
-        stacks_reserve(&s->stacks, (size_t)file.st_size / BYTES_A_FRAME);
+    if (in->size)
+        stacks_reserve(&s->stacks, (size_t)in->size / BYTES_A_FRAME);
     x.lines = stack_lines_new(s);
-    rc = take_all(&x, fd, e);
+    rc = take_all(&x, in, e);
     stack_lines_finish(x.lines);
     tokens_release(&x.tokens);
     vec_release(&x.ends);
@@ -283,8 +276,17 @@ static int run(int fd, struct store *s, struct meta *m, struct import_stats *st,
     return 0;
 }
 
+/* Any text: what it lacks, run() says. */
+static int probe(const char *head, size_t n)
+{
+    char first = import_first(head);
+
+    return first != '{' && first != '[' && !memchr(head, '\0', n);
+}
+
 const struct importer import_folded = {
     .name = "folded",
     .summary = "one line a stack, root first, count last: what stackcollapse-*.pl, py-spy and others write",
+    .probe = probe,
     .run = run,
 };

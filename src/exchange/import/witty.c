@@ -7,7 +7,6 @@
  */
 #include "exchange/import/import.h"
 
-#include "base/io.h"
 #include "base/json.h"
 #include "model/graph_json.h"
 #include "model/graph_ops.h"
@@ -184,20 +183,26 @@ int import_witty_graph(struct graph *g, const char *text, size_t n, struct err *
     return rc;
 }
 
-static int run(int fd, struct graph *g, struct import_stats *st, struct err *e)
+static int run(struct input *in, struct graph *g, struct import_stats *st, struct err *e)
 {
     struct buf text = {0};
-    int rc = io_read_fd(fd, &text, e);
+    int rc = input_read_all(in, &text, e);
 
-    st->bytes = text.len;
     if (!rc)
         rc = import_witty_graph(g, buf_str(&text), text.len, e);
     buf_release(&text);
     return rc;
 }
 
+/* Any other JSON: what it lacks, run() says. */
+static int probe(const char *head, size_t n)
+{
+    return import_first(head) == '{';
+}
+
 const struct importer import_witty = {
     .name = "witty",
     .summary = "graph.json of witty-profiler",
+    .probe = probe,
     .graph = run,
 };

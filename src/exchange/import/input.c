@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exchange/import/input.h"
+
+#include "exchange/import/gunzip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static ssize_t read_raw(int fd, void *p, size_t n, struct err *e)
+{
+    ssize_t got;
+
+    do {
+        got = read(fd, p, n);
+    } while (got < 0 && errno == EINTR);
+    return got < 0 ? err_sys(e, errno, "read") : got;
+}
+
+/* Until the head is full or there is no more. */
+static int fill_head(struct input *in, struct err *e)
+{
+    buf_reserve(&in->head, INPUT_HEAD);
+    while (in->head.len < INPUT_HEAD) {
+        char *to = in->head.data + in->head.len;
+        size_t room = INPUT_HEAD - in->head.len;
+        ssize_t n = in->gz ? gunzip_read(in->gz, to, room, e) : read_raw(in->fd, to, room, e);
+
+        if (n < 0)
+            return -1;
+        if (!n)
+            break;
+        in->head.len += (size_t)n;
+    }
+    in->head.data[in->head.len] = '\0';
+    return 0;
+}
+
+int input_open_fd(struct input *in, int fd, const char *name, struct err *e)
+{
+    struct stat st;
+
+    *in = (struct input){.path = name, .name = name, .count = 1, .fd = fd, .own_fd = -1};
+    if (!fstat(fd, &st) && S_ISDIR(st.st_mode))
+        return err_set(e, "%s is a directory: a file is wanted", name);
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+        in->size = (uint64_t)st.st_size;
+    if (fill_head(in, e))
+        return err_wrap(e, "%s", name);
+    if (gunzip_is(in->head.data, in->head.len)) {
+        in->gz = gunzip_new(fd, in->head.data, in->head.len);
+        in->size = 0;
+        buf_clear(&in->head);
+        if (fill_head(in, e))
+            return err_wrap(e, "%s", name);
+    }
+    return 0;
+}
+
+int input_open(struct input *in, const char *path, struct err *e)
+{
+    int fd = STDIN_FILENO, piped = !strcmp(path, "-"), rc;
+
+    *in = (struct input){.path = path, .own_fd = -1};
+    if (!piped)
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(e, errno, "%s", path);
+    rc = input_open_fd(in, fd, piped ? "stdin" : path, e);
+    in->path = path;
+    in->own_fd = piped ? -1 : fd;
+    return rc;
+}
+
+void input_release(struct input *in)
+{
+    gunzip_free(in->gz);
+    buf_release(&in->head);
+    if (in->own_fd >= 0)
+        close(in->own_fd);
+    in->gz = NULL;
+    in->own_fd = -1;
+}
+
+ssize_t input_read(void *ctx, void *p, size_t n, struct err *e)
+{
+    struct input *in = ctx;
+    size_t left = in->head.len - in->given;
+    ssize_t got;
+
+    if (left) {
+        got = (ssize_t)(n < left ? n : left);
+        memcpy(p, in->head.data + in->given, (size_t)got);
+        in->given += (size_t)got;
+    } else {
+        got = in->gz ? gunzip_read(in->gz, p, n, e) : read_raw(in->fd, p, n, e);
+    }
+    if (got > 0)
+        in->bytes += (uint64_t)got;
+    return got;
+}
+
+int input_read_all(struct input *in, struct buf *out, struct err *e)
+{
+    ssize_t n;
+
+    do {
+        buf_reserve(out, INPUT_HEAD);
+        n = input_read(in, out->data + out->len, INPUT_HEAD, e);
+        if (n > 0)
+            out->len += (size_t)n;
+        out->data[out->len] = '\0';
+    } while (n > 0);
+    return n < 0 ? -1 : 0;
+}
+
+const char *input_damage(const struct input *in)
+{
+    return in->gz ? gunzip_damage(in->gz) : NULL;
+}
