@@ -62,16 +62,19 @@ static int read_folded(struct session *s, const char *path, struct err *e)
 {
     const struct importer *x = importer_find("folded", e);
     struct import_stats st = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
+    struct input in;
+    int rc = input_open(&in, path, e);
 
-    if (fd < 0)
-        return err_sys(e, errno, "%s", path);
-    rc = x->run(fd, &s->store, &s->meta, &st, e);
-    close(fd);
+    if (rc) {
+        input_release(&in);
+        return -1;
+    }
+    rc = x->run(&in, &s->store, &s->meta, &st, e);
+    input_release(&in);
     if (!rc && st.bad)
         log_warn("%s: %llu lines made no sense and were left out, the first is line %llu: %s", path,
                  (unsigned long long)st.bad, (unsigned long long)st.first_bad, buf_str(&st.bad_text));
-    buf_release(&st.bad_text);
+    import_stats_release(&st);
     return rc ? err_wrap(e, "%s", path) : 0;
 }
 
