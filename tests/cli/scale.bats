@@ -29,21 +29,35 @@ END
 # As many samples as the CPU time asks for: within 5 standard errors, and 4 %.
 AS_EXPECTED='(d["taken"] - d["expected"]) ** 2 < (5 * d["expected"] ** 0.5 + 0.04 * d["expected"]) ** 2'
 
+# recorded OPTION...: a new session, s.
+recorded() {
+    rm -rf s
+    "$WPROF" record -q -o s "$@"
+}
+
+thousand() {
+    recorded -F 499 -- "$WORKLOADS/threads" 1000 2 || return 1
+    asked 'c["offcpu.lost_ns"] == 0 and c["offcpu.unfollowed"] == 0 and c["cpu.control_lost"] == 0' 'd["lost"] == 0' "$AS_EXPECTED"
+}
+
 @test "tier A: 1,000 threads, each with its waits and its CPU time" {
     need_tier_a
-    "$WPROF" record -q -F 499 -o s -- "$WORKLOADS/threads" 1000 2
-    asked 'c["offcpu.lost_ns"] == 0 and c["offcpu.unfollowed"] == 0 and c["cpu.control_lost"] == 0' 'd["lost"] == 0' "$AS_EXPECTED"
+    in_three thousand
     # each began as a runnable thread, and waited for its turn
     "$WPROF" export --metric runq --pids s >runq
     [ "$(grep -oE 'worker-[0-9]+ \([0-9]+\)' runq | sort -u | wc -l)" = 1000 ]
 }
 
-@test "tier A: short processes, all of them; the samples that their time asks for, the kernel's work at their end included" {
-    need_tier_a
-    "$WPROF" record -q -F 199 -o s -- "$WORKLOADS/fork_churn" "$FORKS" 0
+short() {
+    recorded -F 199 -- "$WORKLOADS/fork_churn" "$FORKS" 0
     asked 'd["lost"] == 0 and c["cpu.control_lost"] == 0 and c["cpu.unfollowed"] == 0 and c["offcpu.unfollowed"] == 0' \
         "len([p for p in d['processes'] if p['name'] == 'fork_churn']) == $FORKS + 1" "$AS_EXPECTED" \
         'd["rss_max"] < 256 << 20'
+}
+
+@test "tier A: short processes, all of them; the samples that their time asks for, the kernel's work at their end included" {
+    need_tier_a
+    in_three short
     holds "$(samples s 'do_exit') > 0"
     holds "$(quality s unwound_share) > 0.95"
 }
@@ -55,21 +69,31 @@ sys.exit(not any(t["tier"] == sys.argv[1] and t["state"] in ("ok", "limited") fo
         skip "needs tier $1"
 }
 
+thousand_from_outside() {
+    recorded --tier "$1" -F 199 -- "$WORKLOADS/threads" 1000 2 || return 1
+    asked 'd["lost"] < 0.1 * d["expected"]' "$AS_EXPECTED" # perf's ring may be full when a thousand begin at once
+}
+
 @test "tiers B and C: 1,000 threads that run for less than a period: together they have the samples of their time" {
     for t in B C; do
         tier $t
-        rm -rf s
-        "$WPROF" record -q --tier $t -F 199 -o s -- "$WORKLOADS/threads" 1000 2
-        asked 'd["lost"] < 0.1 * d["expected"]' "$AS_EXPECTED" # perf's ring may be full when a thousand begin at once
+        in_three thousand_from_outside $t
     done
+}
+
+short_in_b() {
+    recorded --tier B -F 199 -- "$WORKLOADS/fork_churn" $((FORKS / 10)) 0 exec || return 1
+    asked 'd["rss_max"] < 256 << 20' 'd["taken"] + d["lost"] > 0.7 * d["expected"]' 'len(d["processes"]) > 1' # what the kernel does at their end is not seen
+}
+
+short_in_c() {
+    recorded --tier C -F 199 -- "$WORKLOADS/fork_churn" $((FORKS / 2)) 0 || return 1
+    asked 'd["rss_max"] < 256 << 20' 'd["taken"] > 0.8 * d["expected"] - 10' # but for the last 50 ms
 }
 
 @test "tiers B and C: short processes" {
     tier B
-    "$WPROF" record -q --tier B -F 199 -o s -- "$WORKLOADS/fork_churn" $((FORKS / 10)) 0 exec
-    asked 'd["rss_max"] < 256 << 20' 'd["taken"] + d["lost"] > 0.7 * d["expected"]' 'len(d["processes"]) > 1' # what the kernel does at their end is not seen
-    rm -rf s
+    in_three short_in_b
     tier C
-    "$WPROF" record -q --tier C -F 199 -o s -- "$WORKLOADS/fork_churn" $((FORKS / 2)) 0
-    asked 'd["rss_max"] < 256 << 20' 'd["taken"] > 0.8 * d["expected"] - 10' # but for the last 50 ms
+    in_three short_in_c
 }
