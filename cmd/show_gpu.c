@@ -6,6 +6,7 @@
 #include "analyze/gpu_busy.h"
 #include "analyze/gpu_calls.h"
 #include "analyze/gpu_kernels.h"
+#include "analyze/gpu_steps.h"
 #include "base/log.h"
 
 #include <stddef.h>
@@ -42,6 +43,7 @@ static void put_odd(const struct gpu_odd *o, struct buf *out)
 
 void show_gpu(const struct session *s, uint64_t top, const struct text_style *style, struct buf *out)
 {
+    enum gpu_steps_from from;
     struct gpu_trace x;
     struct table t;
 
@@ -58,6 +60,12 @@ void show_gpu(const struct session *s, uint64_t top, const struct text_style *st
     gpu_blame_table(&t, &x, top);
     show_table_text(&t,
                     "What the thread did that asked for what ran next, of all time that devices were idle",
+                    style, out);
+    from = gpu_steps_table(&t, s, &x, top);
+    show_table_text(&t,
+                    from == GPU_STEPS_MARKS
+                        ? "Steps: what devices did while they went on"
+                        : "Periods: after so many kernels the same come again, in one order",
                     style, out);
     if (x.streams.n > x.devices.n) {
         gpu_streams_table(&t, &x, UINT32_MAX);
@@ -78,6 +86,9 @@ void show_gpu(const struct session *s, uint64_t top, const struct text_style *st
 }
 
 /* ---- JSON ---- */
+
+static const char *const steps_from[] = {
+    [GPU_STEPS_NONE] = NULL, [GPU_STEPS_MARKS] = "marks", [GPU_STEPS_PERIOD] = "period"};
 
 static void devices_json(const struct gpu_trace *x, uint64_t top, struct json_writer *w)
 {
@@ -102,6 +113,7 @@ static void devices_json(const struct gpu_trace *x, uint64_t top, struct json_wr
 
 void show_gpu_json(const struct session *s, uint64_t top, struct json_writer *w)
 {
+    enum gpu_steps_from from;
     struct gpu_trace x;
     struct table t;
 
@@ -109,6 +121,9 @@ void show_gpu_json(const struct session *s, uint64_t top, struct json_writer *w)
     devices_json(&x, top, w);
     gpu_blame_table(&t, &x, top);
     show_table_json(&t, "idle_blame", w);
+    from = gpu_steps_table(&t, s, &x, top);
+    show_table_json(&t, "steps", w);
+    json_str(w, "steps_from", steps_from[from]);
     gpu_nodes_table(&t, &x, top);
     show_table_json(&t, "graph_nodes", w);
     gpu_stalls_table(&t, &x, top);

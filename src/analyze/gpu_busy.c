@@ -2,7 +2,6 @@
 #include "analyze/gpu_busy.h"
 
 #include "analyze/gpu_figures.h"
-#include "base/buf.h"
 
 #include <math.h>
 
@@ -46,16 +45,6 @@ static const struct table_column stream_columns[] = {
     {"queue_max", "queued", TABLE_COUNT},
     {"queue_mean", "on average", TABLE_REAL},
 };
-
-void gpu_device_label(const struct gpu_device *d, struct buf *out)
-{
-    if (d->rank)
-        buf_addf(out, "rank %u ", d->rank - 1);
-    if (d->device)
-        buf_addf(out, "GPU %u", d->device - 1);
-    else
-        buf_addstr(out, "GPU ?");
-}
 
 static char *label(const struct gpu_device *d)
 {

@@ -20,7 +20,4 @@ void gpu_devices_table(struct table *t, const struct gpu_trace *x, int idle);
  * context, stream, then those of the devices, queue_max, queue_mean. */
 void gpu_streams_table(struct table *t, const struct gpu_trace *x, uint32_t device);
 
-/* "GPU 0", "rank 3 GPU 0". */
-void gpu_device_label(const struct gpu_device *d, struct buf *out);
-
 #endif

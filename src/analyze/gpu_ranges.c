@@ -68,6 +68,19 @@ uint64_t gpu_ranges_common(const struct gpu_ranges *a, const struct gpu_ranges *
     return sum;
 }
 
+uint64_t gpu_ranges_within(const struct gpu_ranges *r, struct gpu_range within)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = gpu_ranges_find(r, within.start); i < r->list.n && r->list.a[i].start < within.end; i++) {
+        const struct gpu_range *x = &r->list.a[i];
+
+        sum +=
+            (x->end < within.end ? x->end : within.end) - (x->start > within.start ? x->start : within.start);
+    }
+    return sum;
+}
+
 void gpu_ranges_gaps(struct gpu_ranges *gaps, const struct gpu_ranges *of, struct gpu_range from)
 {
     uint64_t at = from.start;

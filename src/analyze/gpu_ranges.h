@@ -20,9 +20,11 @@ void gpu_ranges_add(struct gpu_ranges *r, uint64_t start, uint64_t end);
 void gpu_ranges_settle(struct gpu_ranges *r); /* those that touch become one */
 void gpu_ranges_release(struct gpu_ranges *r);
 
-/* Of settled ones: ns in all, ns that two have in common, what of `from` is in none of `of`. */
+/* Of settled ones: ns in all, ns that two have in common, ns within a piece of time, what of `from` is in
+ * none of `of`. */
 uint64_t gpu_ranges_sum(const struct gpu_ranges *r);
 uint64_t gpu_ranges_common(const struct gpu_ranges *a, const struct gpu_ranges *b);
+uint64_t gpu_ranges_within(const struct gpu_ranges *r, struct gpu_range within);
 void gpu_ranges_gaps(struct gpu_ranges *gaps, const struct gpu_ranges *of, struct gpu_range from);
 
 /* The first that ends after ts; n where there is none. */

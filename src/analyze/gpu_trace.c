@@ -285,3 +285,13 @@ void gpu_trace_release(struct gpu_trace *t)
     free(t->classes);
     t->classes = NULL;
 }
+
+void gpu_device_label(const struct gpu_device *d, struct buf *out)
+{
+    if (d->rank)
+        buf_addf(out, "rank %u ", d->rank - 1);
+    if (d->device)
+        buf_addf(out, "GPU %u", d->device - 1);
+    else
+        buf_addstr(out, "GPU ?");
+}

@@ -6,6 +6,7 @@
 #ifndef WPROF_ANALYZE_GPU_TRACE_H
 #define WPROF_ANALYZE_GPU_TRACE_H
 
+#include "base/buf.h"
 #include "model/session.h"
 
 struct gpu_stream {
@@ -56,6 +57,9 @@ struct gpu_trace {
 /* The session must not change meanwhile. */
 void gpu_trace_init(struct gpu_trace *t, const struct session *s);
 void gpu_trace_release(struct gpu_trace *t);
+
+/* "GPU 0", "rank 3 GPU 0". */
+void gpu_device_label(const struct gpu_device *d, struct buf *out);
 
 static inline const struct event *gpu_event(const struct gpu_trace *t, const struct gpu_run *r)
 {

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What devices did in steps, marked ones and such that are found. */
+#include "analyze/gpu_period.h"
+#include "analyze/gpu_steps.h"
+#include "base/hash.h"
+#include "gpu_fixture.h"
+
+#define KERNEL ((struct gpu_work){.op = GPU_KERNEL, .device = 1, .stream = 7})
+
+static void mark(struct gpu_fixture *f, const char *text, uint32_t task, uint64_t from, uint64_t to)
+{
+    gpu_fixture_event(f, EVENT_MARKER, task, from, to)->metric = strtab_add(&f->s.store.strings, text);
+}
+
+static void marked_steps(void **state)
+{
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    struct table t;
+    uint32_t a, b;
+
+    gpu_fixture_init(&f, 1000, 10000);
+    a = gpu_fixture_task(&f, "rank0", 0);
+    b = gpu_fixture_task(&f, "rank1", 0);
+    mark(&f, "step 1", a, 2000, 3000);
+    mark(&f, "step 2", a, 3000, 5000);
+    mark(&f, "step 3", a, 5000, 6000);
+    mark(&f, "step 1", b, 2000, 3500);
+    gpu_fixture_launch(&f, "k", (struct gpu_work){.op = GPU_KERNEL, .device = 1, .rank = 1}, a, 2100, 10,
+                       2500, 3100);
+    gpu_fixture_launch(&f, "ncclKernel",
+                       (struct gpu_work){.op = GPU_KERNEL, .device = 1, .rank = 1, .stream = 9}, a, 2700, 10,
+                       2900, 3200);
+    gpu_fixture_launch(&f, "k", (struct gpu_work){.op = GPU_KERNEL, .device = 1, .rank = 2}, b, 2100, 10,
+                       3000, 4000);
+    gpu_trace_init(&x, &f.s);
+    assert_int_equal(gpu_steps_table(&t, &f.s, &x, 0), GPU_STEPS_MARKS);
+    assert_int_equal(table_rows(&t), 4); /* each with its own rank's device alone */
+    for (size_t i = 0; i < 4; i++) {
+        const char *step = gpu_cell(&t, i, "step")->text, *device = gpu_cell(&t, i, "device")->text;
+
+        if (!strcmp(device, "rank 1 GPU 0")) {
+            assert_string_equal(step, "step 1");
+            assert_int_equal(gpu_cell(&t, i, "busy_ns")->count, 500);
+            continue;
+        }
+        if (!strcmp(step, "step 1")) {
+            assert_int_equal(gpu_cell(&t, i, "start_ns")->count, 1000);
+            assert_int_equal(gpu_cell(&t, i, "busy_ns")->count, 500);
+            assert_int_equal(gpu_cell(&t, i, "idle_ns")->count, 500);
+            assert_int_equal(gpu_cell(&t, i, "comm_ns")->count, 100);
+            assert_int_equal(gpu_cell(&t, i, "exposed_ns")->count, 0);
+            assert_int_equal(gpu_cell(&t, i, "started")->count, 2);
+        } else if (!strcmp(step, "step 2")) {
+            assert_int_equal(gpu_cell(&t, i, "busy_ns")->count, 200);
+            assert_int_equal(gpu_cell(&t, i, "exposed_ns")->count, 100);
+            assert_float_equal(gpu_cell(&t, i, "exposed_share")->share, 0.05, 1e-9);
+            assert_int_equal(gpu_cell(&t, i, "started")->count, 0);
+        } else {
+            assert_int_equal(gpu_cell(&t, i, "busy_ns")->count, 0);
+        }
+    }
+    table_release(&t);
+    gpu_steps_table(&t, &f.s, &x, 1); /* the longest */
+    assert_int_equal(table_rows(&t), 1);
+    assert_string_equal(gpu_cell(&t, 0, "step")->text, "step 2");
+    assert_string_equal(gpu_cell(&t, 0, "note")->text, "slow");
+    assert_int_equal(t.left_out, 3);
+    table_release(&t);
+    gpu_trace_release(&x);
+    gpu_fixture_release(&f);
+}
+
+/* load, then two layers that are nearly alike, then the optimizer; a pause before each load. */
+static void steps_by_their_order(void **state)
+{
+    static const char *const names[] = {"load", "mm", "relu", "norm", "mm", "relu", "drop", "adam"};
+    struct gpu_ranges periods = {0};
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    struct table t;
+    uint64_t at = 0;
+
+    gpu_fixture_init(&f, 0, 100000);
+    for (size_t step = 0; step < 6; step++) {
+        at += 500;
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++, at += 110)
+            gpu_fixture_gpu(&f, step == 3 && i == 6 ? "dropped" : names[i], KERNEL, 0, at, at + 100);
+    }
+    gpu_trace_init(&x, &f.s);
+    assert_int_equal(gpu_period_find(&periods, &x), ARRAY_SIZE(names));
+    assert_int_equal(periods.list.n, 5); /* where the sixth ends nobody can tell */
+    assert_int_equal(periods.list.a[0].start, 500);
+    assert_int_equal(periods.list.a[1].start, 500 + 880 + 500);
+    assert_int_equal(periods.list.a[0].end, periods.list.a[1].start);
+    gpu_ranges_release(&periods);
+    assert_int_equal(gpu_steps_table(&t, &f.s, &x, 0), GPU_STEPS_PERIOD);
+    assert_int_equal(table_rows(&t), 5);
+    assert_int_equal(gpu_cell(&t, 2, "busy_ns")->count, 800);
+    assert_int_equal(gpu_cell(&t, 2, "started")->count, 8);
+    table_release(&t);
+    gpu_trace_release(&x);
+    gpu_fixture_release(&f);
+}
+
+static void no_order_no_steps(void **state)
+{
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    struct table t;
+    char name[] = "a";
+
+    /* One kernel again and again is a step of nothing. */
+    for (int random = 0; random < 2; random++) {
+        gpu_fixture_init(&f, 0, 100000);
+        for (uint64_t i = 0; i < 60; i++) {
+            name[0] = (char)('a' + (random ? hash_u64(i) % 23 : 0));
+            gpu_fixture_gpu(&f, name, KERNEL, 0, 100 * i, 100 * i + 50);
+        }
+        gpu_trace_init(&x, &f.s);
+        assert_int_equal(gpu_steps_table(&t, &f.s, &x, 0), GPU_STEPS_NONE);
+        assert_int_equal(table_rows(&t), 0);
+        table_release(&t);
+        gpu_trace_release(&x);
+        gpu_fixture_release(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marked_steps),
+        cmocka_unit_test(steps_by_their_order),
+        cmocka_unit_test(no_order_no_steps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
