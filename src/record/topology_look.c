@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { PIDS_MAX = 1024, NICE = 10 };
+#define NUMA_WALK (4ull << 30) /* 16 ms of the kernel's, in which the target cannot map memory */
 
 /* Both cross one socket between two images of one program. */
 struct question {
@@ -51,6 +52,8 @@ static void look(int fd, const struct question *q)
     topo_opts_init(&o);
     o.pids = q->pids;
     o.npids = q->npids;
+    o.narrow = 1;
+    o.limits.numa_walk = NUMA_WALK;
     o.hops = q->hops;
     graph_init(&g);
     if (!topo_snapshot(&g, &o, &e))

@@ -64,6 +64,8 @@ const struct topo_source topo_source_accel = {
     .summary = "other accelerators (/sys/class/accel), and the processes that use them",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_USES,
+    .devices = "/dev/accel\0",
     .witty = "",
     .collect = collect,
 };

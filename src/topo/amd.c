@@ -239,6 +239,8 @@ const struct topo_source topo_source_amd = {
     .summary = "AMD's GPUs, xGMI, and the processes that use them",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_USES,
+    .devices = "/dev/kfd\0/dev/dri/\0",
     .witty = "GPU",
     .collect = collect,
 };

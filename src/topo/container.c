@@ -280,6 +280,7 @@ const struct topo_source topo_source_container = {
     .summary = "containers (Docker, containerd, CRI-O, Podman, LXC, systemd-nspawn) and Kubernetes' pods",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_DESCRIBES,
     .witty = "Container",
     .collect = collect,
 };

@@ -257,6 +257,8 @@ const struct topo_source topo_source_cpu = {
     .name = "cpu",
     .summary = "CPU packages, and the caches that cores share",
     .on_by_default = 1,
+    .part = TOPO_HARDWARE,
+    .describes = {2, {GRAPH_PACKAGE, GRAPH_CACHE}},
     .witty = "",
     .collect = collect,
 };

@@ -98,6 +98,8 @@ const struct topo_source topo_source_disk = {
     .name = "disk",
     .summary = "disks",
     .on_by_default = 1,
+    .part = TOPO_HARDWARE,
+    .describes = {1, {GRAPH_DISK}},
     .witty = "",
     .collect = collect,
 };

@@ -23,6 +23,8 @@ const struct topo_source topo_source_hccs = {
     .name = "hccs",
     .summary = "Kunpeng's bus between packages: only whether it is there",
     .on_by_default = 1,
+    .part = TOPO_HARDWARE,
+    .describes = {1, {GRAPH_NPU}},
     .witty = "",
     .collect = collect,
 };

@@ -220,6 +220,7 @@ const struct topo_source topo_source_job = {
     .summary = "jobs of Slurm, PBS, LSF, Flux and torchrun; ranks of a training",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_DESCRIBES,
     .witty = "",
     .collect = collect,
 };

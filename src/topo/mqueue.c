@@ -140,6 +140,9 @@ const struct topo_source topo_source_mqueue = {
     .summary = "POSIX message queues: how full they are",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_HARDWARE,
+    .goes_away = 1,
+    .describes = {1, {GRAPH_MQUEUE}},
     .witty = "IPC",
     .collect = collect,
 };

@@ -104,6 +104,7 @@ const struct topo_source topo_source_netns = {
     .summary = "network namespaces beside the machine's own, and who is in them",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_DESCRIBES,
     .witty = "",
     .collect = collect,
 };

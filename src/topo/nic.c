@@ -87,6 +87,8 @@ const struct topo_source topo_source_nic = {
     .name = "nic",
     .summary = "network interfaces that are devices",
     .on_by_default = 1,
+    .part = TOPO_HARDWARE,
+    .describes = {2, {GRAPH_NIC, GRAPH_RDMA_DEVICE}},
     .witty = "",
     .collect = collect,
 };

@@ -234,6 +234,8 @@ const struct topo_source topo_source_npu = {
     .summary = "Ascend NPUs, HCCS between them, and the processes that use them",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_USES,
+    .devices = "/dev/davinci\0/dev/hisi_hdc\0/dev/devmm_svm\0",
     .witty = "NPU",
     .collect = collect,
 };

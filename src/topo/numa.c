@@ -304,6 +304,8 @@ const struct topo_source topo_source_numa = {
     .name = "numa",
     .summary = "NUMA nodes: their CPUs, memory and distances",
     .on_by_default = 1,
+    .part = TOPO_HARDWARE,
+    .describes = {2, {GRAPH_NUMA, GRAPH_NUMA_SET}},
     .witty = "Numa",
     .collect = collect,
 };

@@ -15,9 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel walks the page tables of what is read here, which takes about a second for this much. */
-#define WALK_MAX (UINT64_C(256) << 30)
-
 struct use {
     struct topo_ctx *ctx;
     struct graph *g;
@@ -222,7 +219,7 @@ static void read_pages(struct use *u, const struct numa_process *p, struct numa_
     snprintf(path, sizeof(path), "/proc/%d/statm", p->of->pid);
     topo_read_line(u->ctx, path, line, sizeof(line));
     sscanf(line, "%*u %llu", &pages);
-    if (pages > WALK_MAX / (uint64_t)sysconf(_SC_PAGESIZE)) {
+    if (pages > u->ctx->limits.numa_walk / (uint64_t)sysconf(_SC_PAGESIZE)) {
         u->too_large++;
         return;
     }
@@ -297,6 +294,7 @@ const struct topo_source topo_source_numa_use = {
     .summary = "the NUMA nodes that threads run on and memory is on, and how well they agree",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_DESCRIBES,
     .witty = "Numa",
     .collect = collect,
 };

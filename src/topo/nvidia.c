@@ -299,6 +299,8 @@ const struct topo_source topo_source_nvidia = {
     .summary = "NVIDIA's GPUs, NVLink, and the processes that use them",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_USES,
+    .devices = "/dev/nvidia\0/dev/dxg\0",
     .witty = "GPU",
     .collect = collect,
 };

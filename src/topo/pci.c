@@ -231,6 +231,8 @@ const struct topo_source topo_source_pci = {
     .name = "pci",
     .summary = "PCI devices that move or compute data, and the switches between them",
     .on_by_default = 1,
+    .part = TOPO_HARDWARE,
+    .describes = {6, {GRAPH_PCI, GRAPH_GPU, GRAPH_NPU, GRAPH_ACCEL, GRAPH_NIC, GRAPH_RDMA_DEVICE}},
     .witty = "",
     .collect = collect,
 };

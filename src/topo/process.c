@@ -123,6 +123,7 @@ const struct topo_source topo_source_process = {
     .summary = "processes, their parents and threads",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_DESCRIBES,
     .witty = "Static",
     .collect = collect,
 };

@@ -241,6 +241,8 @@ const struct topo_source topo_source_rdma = {
     .summary = "RDMA devices, ports and rates; queue pairs and memory of processes",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_USES,
+    .devices = "/dev/infiniband/\0",
     .witty = "RDMA",
     .collect = collect,
 };

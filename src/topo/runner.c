@@ -10,6 +10,7 @@
 
 #include "base/io.h"
 #include "model/graph_json.h"
+#include "model/graph_ops.h"
 #include "platform/clock.h"
 
 #include <errno.h>
@@ -143,7 +144,7 @@ static int start_all(struct runner *r, const struct graph *like, const struct to
     int staged = 0, rc = 0;
 
     for (size_t i = 0; i < r->n && !rc; i++) {
-        if (r->runs[i].source->needs_scan)
+        if (r->runs[i].source->needs_scan && !ctx->scan)
             staged = 1;
         else
             rc = start(r, &r->runs[i], like, ctx);
@@ -292,4 +293,30 @@ int runner_run(struct graph *g, const struct topo_source *const *sources, size_t
     }
     free(r.runs);
     return rc;
+}
+
+void runner_run_here(struct graph *g, const struct topo_source *source, const struct topo_ctx *like)
+{
+    uint64_t began = clock_monotonic();
+    struct topo_ctx ctx = *like;
+    struct err e = {0};
+    struct graph own;
+    int failed;
+
+    graph_init(&own);
+    own.time_ns = g->time_ns;
+    own.source = graph_text(&own, source->name);
+    failed = source->collect(&ctx, &own, &e) != 0;
+    graph_merge(g, &own, GRAPH_BESIDE, NULL);
+    graph_cover(g, &(struct graph_coverage){.source = source->name,
+                                            .state = failed       ? "failed"
+                                                     : ctx.state  ? ctx.state
+                                                     : ctx.denied ? "partial"
+                                                                  : "ok",
+                                            .detail = failed ? e.msg : ctx.detail,
+                                            .seen = ctx.seen,
+                                            .denied = ctx.denied,
+                                            .vanished = ctx.vanished,
+                                            .duration_ns = clock_monotonic() - began});
+    graph_release(&own);
 }

@@ -28,11 +28,13 @@ enum {
 struct job {
     struct scan *s;
     int live;        /* the real /proc: symbolic links are the kernel's */
+    int hasty;       /* SCAN_FDS_HASTY */
     struct map same; /* hash of a text -> its offset */
     struct buf file; /* what was read last */
     const int *skip;
     size_t nskip;
-    VEC(size_t) users; /* indexes of processes that are no threads of the kernel's */
+    VEC(size_t) users;  /* indexes of processes that are no threads of the kernel's */
+    VEC(int) of_kernel; /* pids of the kernel's threads, but for what it started as a program */
 };
 
 /* ---- texts ---- */
@@ -56,6 +58,13 @@ static uint32_t add_text(struct job *j, const char *text)
 }
 
 /* ---- one process ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+
+    return x < y ? -1 : x > y;
+}
 
 static int read_at(struct job *j, int dir, const char *name)
 {
@@ -179,6 +188,8 @@ static int kind_of_path(struct job *j, int fds, const char *fd, const char *link
     int known;
     char path[64];
 
+    if (j->hasty && strncmp(link, "/memfd:", 7) != 0 && strncmp(link, "/dev/", 5) != 0)
+        return -1;
     known = j->live && !statx(fds, fd, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, &sx);
     if (known) {
         out->dev = makedev(sx.stx_dev_major, sx.stx_dev_minor);
@@ -217,9 +228,9 @@ static int kind_of(struct job *j, int fds, const char *fd, char *link, struct sc
 }
 
 /* -1: this process's may not be read. */
-static int add_fd(struct job *j, int dir, int fds, const char *fd)
+static int add_fd(struct job *j, int dir, int fds, const struct scan_process *p, const char *fd)
 {
-    struct scan_fd out = {.process = (uint32_t)j->s->processes.n - 1, .fd = atoi(fd)};
+    struct scan_fd out = {.process = (uint32_t)(p - j->s->processes.a), .fd = atoi(fd)};
     char link[4096];
     ssize_t n = readlinkat(fds, fd, link, sizeof(link) - 1);
     struct stat st;
@@ -252,66 +263,153 @@ static int is_number(const char *s)
     return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
+/* What getdents64(2) fills in. A folder of /proc that leaves so much of it empty has nothing more. */
+struct entries {
+    char bytes[16384];
+};
+enum { ENTRY_MAX = 280 };
+
+/* Calls each() with every name that is a number, until it returns 1. -1: it cannot be read. */
+static int each_number(int dir, int (*each)(void *arg, const char *name), void *arg)
+{
+    struct entries e;
+    ssize_t n;
+
+    do {
+        n = getdents64(dir, e.bytes, sizeof(e.bytes));
+        for (ssize_t at = 0; at < n;) {
+            const struct dirent64 *de = (const void *)(e.bytes + at);
+
+            if (is_number(de->d_name) && each(arg, de->d_name))
+                return 0;
+            at += de->d_reclen;
+        }
+    } while (n > (ssize_t)sizeof(e.bytes) - ENTRY_MAX);
+    return n < 0 ? -1 : 0;
+}
+
+struct fd_job {
+    struct job *j;
+    struct scan_process *p;
+    int dir, fds;
+};
+
+static int take_fd(void *arg, const char *name)
+{
+    struct fd_job *f = arg;
+
+    f->p->denied = add_fd(f->j, f->dir, f->fds, f->p, name) != 0;
+    return f->p->denied;
+}
+
 static void read_fds(struct job *j, int dir, struct scan_process *p)
 {
-    int fds = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fds < 0 ? NULL : fdopendir(fds);
-    struct dirent *de;
+    struct fd_job f = {j, p, dir, openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 
-    if (!d) {
-        if (fds >= 0)
-            close(fds);
+    p->first_fd = (uint32_t)j->s->fds.n;
+    if (f.fds < 0 || each_number(f.fds, take_fd, &f))
         p->denied = errno == EACCES || errno == EPERM;
-        j->s->denied += p->denied;
-        return;
-    }
-    while (!p->denied && (de = readdir(d)))
-        if (is_number(de->d_name))
-            p->denied = add_fd(j, dir, fds, de->d_name) != 0;
-    closedir(d);
+    if (f.fds >= 0)
+        close(f.fds);
     j->s->denied += p->denied;
     p->nfds = (uint32_t)(j->s->fds.n - p->first_fd);
 }
 
-static void read_process(struct job *j, int proc, int pid)
+static int open_process(int proc, int pid)
 {
-    struct scan_process *p;
-    struct stat st;
     char name[16];
-    int dir;
 
     snprintf(name, sizeof(name), "%d", pid);
-    dir = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    p = vec_push(&j->s->processes);
-    *p = (struct scan_process){.pid = pid, .first_fd = (uint32_t)j->s->fds.n};
-    if (dir < 0 || read_stat(j, dir, p)) {
-        j->s->processes.n--;
-        j->s->vanished++;
-        if (dir >= 0)
-            close(dir);
-        return;
+    return openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* -1: it is gone. */
+static int read_identity(struct job *j, int dir, int pid)
+{
+    struct scan_process *p = vec_push(&j->s->processes);
+
+    *p = (struct scan_process){.pid = pid};
+    if (dir >= 0 && !read_stat(j, dir, p))
+        return 0;
+    j->s->processes.n--;
+    j->s->vanished++;
+    return -1;
+}
+
+static void read_more(struct job *j, int dir, struct scan_process *p, unsigned what)
+{
+    what &= ~(unsigned)p->has;
+    if (what & SCAN_SPACES) {
+        p->net = namespace_of(dir, "ns/net");
+        p->ipc = namespace_of(dir, "ns/ipc");
     }
+    j->hasty = (what & SCAN_FDS_HASTY) != 0;
+    if (what & (SCAN_FDS | SCAN_FDS_HASTY))
+        read_fds(j, dir, p);
+    p->has |= (uint8_t)(what & SCAN_FDS ? what | SCAN_FDS_HASTY : what);
+}
+
+/* What it is in, and whose it is. */
+static void read_places(struct job *j, int dir, struct scan_process *p)
+{
+    struct stat st;
+
     if (!fstat(dir, &st))
         p->uid = st.st_uid;
-    if (!p->kernel) {
-        if (!read_at(j, dir, "cgroup"))
-            p->cgroup = add_text(j, buf_str(&j->file));
-        p->net = namespace_of(dir, "ns/net");
-        p->pidns = namespace_of(dir, "ns/pid");
-        p->ipc = namespace_of(dir, "ns/ipc");
-        read_fds(j, dir, p);
+    if (!read_at(j, dir, "cgroup"))
+        p->cgroup = add_text(j, buf_str(&j->file));
+    p->pidns = namespace_of(dir, "ns/pid");
+}
+
+/* Its threads are children of one of them: half of the processes of a small machine, of which nobody asks. */
+static void list_kernel_threads(struct job *j, int dir, const struct scan_process *p)
+{
+    char name[48], *at, *end;
+
+    snprintf(name, sizeof(name), "task/%d/children", p->pid);
+    if (read_at(j, dir, name))
+        return;
+    at = (char *)buf_str(&j->file);
+    for (long pid = strtol(at, &end, 10); end != at; pid = strtol(at, &end, 10)) {
+        *vec_push(&j->of_kernel) = (int)pid;
+        at = end;
     }
-    close(dir);
+    if (j->of_kernel.n)
+        qsort(j->of_kernel.a, j->of_kernel.n, sizeof(*j->of_kernel.a), by_value);
+}
+
+static int is_kernel_thread(struct job *j, int proc, int pid)
+{
+    char name[32], target[8];
+
+    if (!j->of_kernel.n || !bsearch(&pid, j->of_kernel.a, j->of_kernel.n, sizeof(pid), by_value))
+        return 0;
+    snprintf(name, sizeof(name), "%d/exe", pid);
+    return readlinkat(proc, name, target, sizeof(target)) < 0 && errno == ENOENT;
+}
+
+static void read_process(struct job *j, int proc, int pid, int brief)
+{
+    struct scan_process *p;
+    int dir;
+
+    if (is_kernel_thread(j, proc, pid))
+        return;
+    dir = open_process(proc, pid);
+    if (!read_identity(j, dir, pid)) {
+        p = &j->s->processes.a[j->s->processes.n - 1];
+        if (p->kernel && !p->ppid)
+            list_kernel_threads(j, dir, p);
+        if (!brief && !p->kernel) {
+            read_places(j, dir, p);
+            read_more(j, dir, p, SCAN_SPACES | SCAN_FDS);
+        }
+    }
+    if (dir >= 0)
+        close(dir);
 }
 
 /* ---- all of them ---- */
-
-static int by_value(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-
-    return x < y ? -1 : x > y;
-}
 
 static void read_cmdlines(struct job *j, int proc)
 {
@@ -336,46 +434,142 @@ static int skipped(const struct job *j, int pid)
     return 0;
 }
 
-static int read_all(struct job *j, const char *path, int proc, struct err *e)
-{
-    DIR *d = fdopendir(dup(proc));
-    VEC(int) pids = {0};
-    struct dirent *de;
+struct pids {
+    VEC(int) list;
+};
 
-    if (!d)
-        return err_sys(e, errno, "%s", path);
-    while ((de = readdir(d)))
-        if (is_number(de->d_name))
-            *vec_push(&pids) = atoi(de->d_name);
-    closedir(d);
-    if (pids.n)
-        qsort(pids.a, pids.n, sizeof(*pids.a), by_value);
-    for (size_t i = 0; i < pids.n; i++)
-        if (!skipped(j, pids.a[i]))
-            read_process(j, proc, pids.a[i]);
-    vec_release(&pids);
+static int take_pid(void *arg, const char *name)
+{
+    *vec_push(&((struct pids *)arg)->list) = atoi(name);
     return 0;
+}
+
+static int read_all(struct job *j, const char *path, int proc, int brief, struct err *e)
+{
+    struct pids pids = {0};
+    int rc = each_number(proc, take_pid, &pids);
+
+    if (rc)
+        return err_sys(e, errno, "%s", path);
+    if (pids.list.n)
+        qsort(pids.list.a, pids.list.n, sizeof(*pids.list.a), by_value);
+    for (size_t i = 0; i < pids.list.n; i++)
+        if (!skipped(j, pids.list.a[i]))
+            read_process(j, proc, pids.list.a[i], brief);
+    vec_release(&pids.list);
+    return 0;
+}
+
+static int open_proc(const char *root, char **path)
+{
+    *path = mem_printf("%s/proc", root);
+    return open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void end_job(struct job *j, int proc, char *path)
+{
+    if (proc >= 0)
+        close(proc);
+    free(path);
+    map_release(&j->same);
+    buf_release(&j->file);
+    vec_release(&j->of_kernel);
+}
+
+static int read_them(struct job *j, const char *root, int brief, struct err *e)
+{
+    char *path;
+    int proc = open_proc(root, &path), rc;
+    const char *btime;
+
+    *j->s = (struct scan){0};
+    rc = proc < 0 ? err_sys(e, errno, "%s", path) : read_all(j, path, proc, brief, e);
+    if (!rc && !brief)
+        read_cmdlines(j, proc);
+    if (!rc && !read_at(j, proc, "stat") && (btime = strstr(buf_str(&j->file), "btime ")))
+        j->s->boot_ns = strtoull(btime + 6, NULL, 10) * 1000000000u;
+    end_job(j, proc, path);
+    return rc;
 }
 
 int scan_read(struct scan *s, const char *root, const int *skip, size_t nskip, struct err *e)
 {
     struct job j = {.s = s, .live = !*root, .skip = skip, .nskip = nskip};
-    char *path = mem_printf("%s/proc", root);
-    int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
-    const char *btime;
 
-    *s = (struct scan){0};
-    rc = proc < 0 ? err_sys(e, errno, "%s", path) : read_all(&j, path, proc, e);
-    if (!rc)
-        read_cmdlines(&j, proc);
-    if (!rc && !read_at(&j, proc, "stat") && (btime = strstr(buf_str(&j.file), "btime ")))
-        s->boot_ns = strtoull(btime + 6, NULL, 10) * 1000000000u;
+    return read_them(&j, root, 0, e);
+}
+
+/* ---- in steps ---- */
+
+int scan_begin(struct scan *s, const char *root, struct err *e)
+{
+    struct job j = {.s = s, .live = !*root};
+
+    return read_them(&j, root, 1, e);
+}
+
+void scan_more(struct scan *s, const char *root, const uint8_t *of, unsigned what)
+{
+    struct job j = {.s = s, .live = !*root};
+    char *path;
+    int proc = open_proc(root, &path);
+
+    for (size_t i = 0; proc >= 0 && i < s->processes.n; i++) {
+        struct scan_process *p = &s->processes.a[i];
+        int dir;
+
+        if ((of && !of[i]) || p->kernel || !(what & ~(unsigned)p->has))
+            continue;
+        dir = open_process(proc, p->pid);
+        if (dir < 0)
+            continue;
+        read_more(&j, dir, p, what);
+        close(dir);
+    }
+    end_job(&j, proc, path);
+}
+
+static void copy_process(struct scan *part, const struct scan *s, size_t i)
+{
+    const struct scan_process *p = &s->processes.a[i];
+    struct scan_process *copy = vec_push(&part->processes);
+
+    *copy = *p;
+    copy->first_fd = (uint32_t)part->fds.n;
+    for (uint32_t k = 0; k < p->nfds; k++) {
+        struct scan_fd *fd = vec_push(&part->fds);
+
+        *fd = s->fds.a[p->first_fd + k];
+        fd->process = (uint32_t)part->processes.n - 1;
+    }
+}
+
+void scan_part(struct scan *part, const struct scan *s, const char *root, const uint8_t *of)
+{
+    struct job j = {.s = part, .live = !*root};
+    char *path;
+    int proc = open_proc(root, &path);
+
+    *part = (struct scan){.denied = s->denied, .vanished = s->vanished, .boot_ns = s->boot_ns};
+    vec_reserve(&part->text, s->text.n);
+    if (s->text.n)
+        memcpy(part->text.a, s->text.a, s->text.n);
+    part->text.n = s->text.n;
+    for (size_t i = 0; i < s->processes.n; i++)
+        if (of[i] && !s->processes.a[i].kernel)
+            copy_process(part, s, i);
+    for (size_t i = 0; proc >= 0 && i < part->processes.n; i++) {
+        int dir = open_process(proc, part->processes.a[i].pid);
+
+        if (dir < 0)
+            continue;
+        read_places(&j, dir, &part->processes.a[i]);
+        read_more(&j, dir, &part->processes.a[i], SCAN_SPACES);
+        close(dir);
+    }
     if (proc >= 0)
-        close(proc);
-    free(path);
-    map_release(&j.same);
-    buf_release(&j.file);
-    return rc;
+        read_cmdlines(&j, proc);
+    end_job(&j, proc, path);
 }
 
 void scan_release(struct scan *s)

@@ -40,11 +40,12 @@ struct scan_process {
     uint32_t first_fd, nfds;        /* in scan.fds */
     uint8_t kernel;                 /* a thread of the kernel's */
     uint8_t denied;                 /* its descriptors may not be read */
+    uint8_t has;                    /* enum scan_what: what was looked at */
 };
 
 struct scan {
     VEC(struct scan_process) processes; /* by pid */
-    VEC(struct scan_fd) fds;            /* by process */
+    VEC(struct scan_fd) fds;            /* those of one process together */
     struct {
         char *a;
         size_t n, cap;
@@ -56,6 +57,17 @@ struct scan {
 
 /* Without the processes of `skip`: our own helpers. */
 int scan_read(struct scan *s, const char *root, const int *skip, size_t nskip, struct err *e);
+/* The same in steps, for whoever needs to know more of some processes than of others. First of all of them
+ * what their stat says; then what is asked for of those whose byte in `of` is not 0 (what was read is not
+ * read again); then a scan with all there is to know of those in `of`, without the others. */
+enum scan_what {
+    SCAN_SPACES = 1,    /* network and IPC namespaces */
+    SCAN_FDS = 2,       /* descriptors */
+    SCAN_FDS_HASTY = 4, /* those whose kind their name tells: no FIFOs, and queues only by /dev/mqueue */
+};
+int scan_begin(struct scan *s, const char *root, struct err *e);
+void scan_more(struct scan *s, const char *root, const uint8_t *of, unsigned what); /* of: NULL: all */
+void scan_part(struct scan *part, const struct scan *s, const char *root, const uint8_t *of);
 void scan_release(struct scan *s);
 const struct scan_process *scan_find(const struct scan *s, int pid); /* NULL: none */
 static inline const char *scan_text(const struct scan *s, uint32_t offset)

@@ -592,6 +592,7 @@ const struct topo_source topo_source_shm = {
     .summary = "shared memory: POSIX, memfd, System V, and who maps it how",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_SHARES,
     .witty = "SharedMemory",
     .collect = collect,
 };

@@ -305,6 +305,7 @@ const struct topo_source topo_source_socket = {
     .summary = "TCP, UDP and unix sockets of every network namespace, and who is at both ends",
     .on_by_default = 1,
     .needs_scan = 1,
+    .goes_away = 1,
     .witty = "Socket",
     .collect = collect,
 };

@@ -27,6 +27,8 @@ struct topo_limits {
     double numa_switches; /* a thread is kept from this share of switches on, */
     double numa_cpu;      /* or from this share of its process's CPU time on (witty-profiler: 0.1 both) */
     double numa_busy;     /* processes that use less of a CPU are not looked at for it */
+    uint64_t
+        numa_walk; /* bytes of a process whose pages are looked up: the kernel walks 256 GiB in a second */
     uint64_t min_bytes, min_messages; /* flows below both are left out and counted; 0: none is */
 };
 
@@ -44,10 +46,26 @@ struct topo_ctx {
     char detail[256]; /* a phrase for people: "no NVIDIA driver" */
 };
 
+/* What a source is for, and so what a look at a few processes asks of it (narrow.c). */
+enum topo_part {
+    TOPO_JOINS,  /* processes with others, by their parents and descriptors: asked of all */
+    TOPO_SHARES, /* by what they map or name: asked of those joined, then of all where they have something */
+    TOPO_DESCRIBES, /* a process: asked of those that are in the graph */
+    TOPO_USES,      /* who uses devices: asked where somebody in the graph has one open */
+    TOPO_HARDWARE, /* devices, or other nodes: asked where the graph has one of the kinds that it describes */
+};
+enum { TOPO_KINDS = 6 };
+
 struct topo_source {
     const char *name, *summary;
     int on_by_default;
     int needs_scan;
+    enum topo_part part;
+    int goes_away;       /* into other namespaces: has a process of its own even where others have none */
+    const char *devices; /* of TOPO_USES: beginnings of paths, each ended by a NUL */
+    struct {
+        uint8_t n, kind[TOPO_KINDS];
+    } describes;       /* of TOPO_HARDWARE */
     const char *witty; /* the seeds of witty-profiler that it stands for, "" where none */
     /* -1 with `e`: failed; what is in g is taken all the same. */
     int (*collect)(struct topo_ctx *ctx, struct graph *g, struct err *e);

@@ -261,6 +261,7 @@ const struct topo_source topo_source_sysv = {
     .summary = "System V message queues and semaphores, and who uses them",
     .on_by_default = 1,
     .needs_scan = 1,
+    .part = TOPO_SHARES,
     .witty = "IPC",
     .collect = collect,
 };

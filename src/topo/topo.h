@@ -14,6 +14,7 @@ struct topo_opts {
     const int *pids;     /* the graph is what is around these; none: the whole machine */
     size_t npids;
     unsigned hops; /* from the pids outward; 0: no limit */
+    int narrow;    /* with pids and no seed: read little else, in this process (narrow.h) */
     struct topo_limits limits;
 };
 
