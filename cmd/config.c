@@ -17,17 +17,22 @@ static const struct opt options[] = {
 
 static void print_text(const struct config *cfg)
 {
+    const struct config_pair *rules;
+
     for (size_t i = 0; i < config_count(); i++) {
         const char *origin, *value = config_get(cfg, config_key(i), &origin);
 
         printf("%-24s %-14s ; %s (%s)\n", config_key(i), value, config_help(i), origin);
     }
+    for (size_t i = 0; i < config_pairs(cfg, "rules", &rules); i++)
+        printf("rules.%-18s %-14s ; of wprof report (%s)\n", rules[i].key, rules[i].text, rules[i].origin);
 }
 
 static void print_json(const struct config *cfg)
 {
     struct buf out = {0};
     struct json_writer w = {.out = &out, .indent = 2};
+    const struct config_pair *rules;
 
     json_array(&w, NULL);
     for (size_t i = 0; i < config_count(); i++) {
@@ -39,6 +44,17 @@ static void print_json(const struct config *cfg)
         json_str(&w, "origin", origin);
         json_str(&w, "help", config_help(i));
         json_end_object(&w);
+    }
+    for (size_t i = 0; i < config_pairs(cfg, "rules", &rules); i++) {
+        char *key = mem_printf("rules.%s", rules[i].key);
+
+        json_object(&w, NULL);
+        json_str(&w, "key", key);
+        json_str(&w, "value", rules[i].text);
+        json_str(&w, "origin", rules[i].origin);
+        json_str(&w, "help", "of wprof report");
+        json_end_object(&w);
+        free(key);
     }
     json_end_array(&w);
     buf_addch(&out, '\n');

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/units.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,9 +37,18 @@ struct value {
     char *text, *origin; /* NULL: the default */
 };
 
+#define OPEN_SECTION "rules" /* the one whose keys the table does not list */
+
 struct config {
     struct value values[ARRAY_SIZE(settings)];
+    VEC(struct config_pair) pairs;
 };
+
+size_t config_pairs(const struct config *c, const char *section, const struct config_pair **pairs)
+{
+    *pairs = c->pairs.a;
+    return strcmp(section, OPEN_SECTION) ? 0 : c->pairs.n;
+}
 
 size_t config_count(void)
 {
@@ -155,6 +165,11 @@ static int on_pair(void *ctx, const char *section, const char *name, const char 
 
     if (f->failed)
         return 0;
+    if (!strcmp(section, OPEN_SECTION)) {
+        *vec_push(&f->config->pairs) =
+            (struct config_pair){mem_strdup(name), mem_strdup(value), mem_printf("%s:%d", f->path, f->line)};
+        return 1;
+    }
     key = mem_printf("%s.%s", section, name);
     i = find_setting(key);
     if (i >= 0) {
@@ -279,6 +294,12 @@ void config_free(struct config *c)
         free(c->values[i].text);
         free(c->values[i].origin);
     }
+    for (size_t i = 0; i < c->pairs.n; i++) {
+        free(c->pairs.a[i].key);
+        free(c->pairs.a[i].text);
+        free(c->pairs.a[i].origin);
+    }
+    vec_release(&c->pairs);
     free(c);
 }
 

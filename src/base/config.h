@@ -22,6 +22,13 @@ void config_free(struct config *c);
  * "environment WPROF_RECORD_FREQUENCY", "/path/config:3". NULL for a key that is not in the table. */
 const char *config_get(const struct config *c, const char *section_key, const char **origin);
 
+/* Sections whose keys the table does not list: [rules]. What the file has there, in its order, is checked by
+ * whoever uses it; the environment gives none. */
+struct config_pair {
+    char *key, *text, *origin; /* "gil-wait.share", without the section */
+};
+size_t config_pairs(const struct config *c, const char *section, const struct config_pair **pairs);
+
 size_t config_count(void);        /* known settings, in the table's order */
 const char *config_key(size_t i); /* "record.frequency" */
 const char *config_help(size_t i);

@@ -120,6 +120,9 @@ void summary_text(struct buf *out, const struct recorder_report *r, const struct
     if (w->text.len)
         buf_addf(out, "  waited    %7s  %s\n", units_share(share, sizeof(share), w->share),
                  buf_str(&w->text));
-    buf_addf(out, "  next      wprof show %s\n            wprof render --format html -o page.html %s\n",
-             r->path, r->path);
+    buf_addf(
+        out,
+        "  next      wprof report %s\n            wprof show %s\n            wprof render --format html -o "
+        "page.html %s\n",
+        r->path, r->path, r->path);
 }

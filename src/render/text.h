@@ -21,6 +21,9 @@ void text_clean(const char *s, size_t width, struct buf *out);
 /* A heading line, then the rows, columns aligned; what was left out is said below. */
 void text_table(const struct table *t, const char *heading, const struct text_style *style, struct buf *out);
 
+/* One cell as tables show it: "12.3 %", "1.5 s", "-" where nothing was measured; foreign text made safe. */
+void text_cell(const struct table_column *c, const union table_cell *v, struct buf *out);
+
 /* An array of objects, one a row, under `key`. */
 void text_table_json(const struct table *t, const char *key, struct json_writer *w);
 /* One row, as members of the open object. */

@@ -28,7 +28,7 @@ static int is_unmeasured(const struct table_column *c, const union table_cell *v
     }
 }
 
-static void cell_text(const struct table_column *c, const union table_cell *v, struct buf *out)
+void text_cell(const struct table_column *c, const union table_cell *v, struct buf *out)
 {
     char text[64];
 
@@ -91,7 +91,7 @@ static void measure(const struct table *t, size_t *width)
         if (!t->columns[c].title)
             continue;
         buf_clear(&b);
-        cell_text(&t->columns[c], &t->cells.a[i], &b);
+        text_cell(&t->columns[c], &t->cells.a[i], &b);
         n = shown_width(buf_str(&b));
         width[c] = n > width[c] ? n : width[c];
     }
@@ -149,7 +149,7 @@ static void put_line(const struct table *t, const size_t *width, int cut, const 
         if (!t->columns[c].title || !width[c])
             continue;
         if (row)
-            cell_text(&t->columns[c], &row[c], &b);
+            text_cell(&t->columns[c], &row[c], &b);
         else
             buf_addstr(&b, t->columns[c].title);
         buf_addstr(out, "  ");

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/lead.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A command that waits for one child for most of the time is a shell or a launcher: that child's time is what
+ * counts. */
+enum { LAUNCHERS = 8, MOSTLY = 80 /* % */ };
+
+static const struct task *task_of(const struct store *s, uint32_t id)
+{
+    return id && id <= s->tasks.list.n ? &s->tasks.list.a[id - 1] : NULL;
+}
+
+static int same_thread(const struct task *a, const struct task *b)
+{
+    return a->tid == b->tid && a->start_ns == b->start_ns;
+}
+
+void lead_name(const struct store *s, uint32_t task, struct buf *out)
+{
+    const struct task *t = task_of(s, task);
+    const char *comm = t ? strtab_get(&s->strings, t->comm) : "";
+
+    if (t)
+        buf_addf(out, "%s[%u]", *comm ? comm : "?", t->ns_tid ? t->ns_tid : t->tid);
+}
+
+/* What each thread did: time on a CPU by samples, and off it. */
+struct use {
+    uint64_t waited, children, samples;
+};
+
+static struct use *uses(const struct store *s)
+{
+    struct use *u = mem_calloc(s->tasks.list.n + 1, sizeof(*u));
+
+    for (size_t i = 0; i < s->events.n; i++) {
+        const struct event *ev = &s->events.a[i];
+        const struct wait *w;
+
+        if (!task_of(s, ev->task))
+            continue;
+        if (ev->kind == EVENT_SAMPLE)
+            u[ev->task].samples += ev->value;
+        if (ev->kind != EVENT_OFFCPU)
+            continue;
+        u[ev->task].waited += ev->dur;
+        w = waits_get(&s->waits, ev->attr);
+        if (w && w->reason == WAIT_CHILD)
+            u[ev->task].children += ev->dur;
+    }
+    return u;
+}
+
+/* The last image of the thread; the one that was there longest where it executed several. */
+static uint32_t last_image(const struct store *s, uint32_t task)
+{
+    for (size_t i = s->tasks.list.n; task && i > 0; i--)
+        if (same_thread(&s->tasks.list.a[i - 1], &s->tasks.list.a[task - 1]))
+            return (uint32_t)i;
+    return task;
+}
+
+/* The main thread of the process `pid`, as wprof's own namespace has it; else the one leader there is. */
+static uint32_t command_of(const struct store *s, int64_t pid)
+{
+    uint32_t only = 0;
+    size_t leaders = 0;
+
+    for (size_t i = s->tasks.list.n; i > 0; i--) {
+        const struct task *t = &s->tasks.list.a[i - 1];
+
+        if (pid > 0 && (t->ns_tid ? t->ns_tid : t->tid) == pid)
+            return (uint32_t)i;
+        if (t->pid == t->tid && (!only || !same_thread(t, &s->tasks.list.a[only - 1]))) {
+            leaders++;
+            only = only ? only : (uint32_t)i;
+        }
+    }
+    return leaders == 1 ? only : 0;
+}
+
+static uint64_t thread_sum(const struct store *s, const struct use *u, uint32_t task, int children)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < s->tasks.list.n; i++)
+        if (same_thread(&s->tasks.list.a[i], &s->tasks.list.a[task - 1]))
+            sum += children ? u[i + 1].children : u[i + 1].waited;
+    return sum;
+}
+
+/* The child's main thread with the most time of its own, by samples, then waits. */
+static uint32_t busiest_child(const struct store *s, const struct use *u, uint32_t parent)
+{
+    const struct task *p = &s->tasks.list.a[parent - 1];
+    uint64_t most = 0;
+    uint32_t best = 0;
+
+    for (size_t i = 0; i < s->tasks.list.n; i++) {
+        const struct task *t = &s->tasks.list.a[i], *of = task_of(s, t->parent);
+        uint64_t time = u[i + 1].waited / 1000000 + u[i + 1].samples * 10;
+
+        if (t->pid != t->tid || !of || !same_thread(of, p) || time < most || !time)
+            continue;
+        most = time;
+        best = (uint32_t)i + 1;
+    }
+    return best;
+}
+
+static uint32_t find(struct lead *l, const struct session *s)
+{
+    struct use *u = uses(&s->store);
+    uint64_t all = s->meta.end_mono > s->meta.start_mono ? s->meta.end_mono - s->meta.start_mono : 0;
+    uint32_t task = command_of(&s->store, s->meta.pid);
+
+    for (int i = 0; i < LAUNCHERS && task; i++) {
+        uint32_t child = busiest_child(&s->store, u, task);
+
+        if (!child || thread_sum(&s->store, u, task, 1) < all / 100 * MOSTLY)
+            break;
+        task = child;
+        l->from_child = 1;
+    }
+    free(u);
+    return last_image(&s->store, task);
+}
+
+static void mark_tasks(struct lead *l, const struct store *s)
+{
+    const struct task *lead = task_of(s, l->task);
+
+    for (size_t i = 0; i < s->tasks.list.n; i++) {
+        const struct task *t = &s->tasks.list.a[i];
+
+        l->is[i + 1] = (uint8_t)same_thread(t, lead);
+        l->process[i + 1] = t->pid == lead->pid;
+    }
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+    const struct lead_span *a = pa, *b = pb;
+
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (a->end > b->end) - (a->end < b->end);
+}
+
+/* A later one begins where the one before it ends, should both claim the time. */
+static void part(struct lead *l)
+{
+    size_t n = 0;
+
+    if (l->spans.n)
+        qsort(l->spans.a, l->spans.n, sizeof(*l->spans.a), by_start);
+    for (size_t i = 0; i < l->spans.n; i++) {
+        struct lead_span x = l->spans.a[i];
+
+        if (n && x.start < l->spans.a[n - 1].end)
+            x.start = l->spans.a[n - 1].end;
+        if (x.end > x.start)
+            l->spans.a[n++] = x;
+    }
+    l->spans.n = n;
+}
+
+static void collect(struct lead *l, const struct session *s)
+{
+    uint64_t begin = s->meta.start_mono, end = s->meta.end_mono;
+
+    for (size_t i = 0; i < s->store.events.n; i++) {
+        const struct event *ev = &s->store.events.a[i];
+        uint64_t from = ev->ts > begin ? ev->ts : begin, to = ev->ts + ev->dur < end ? ev->ts + ev->dur : end;
+
+        if (!task_of(&s->store, ev->task) || !l->is[ev->task])
+            continue;
+        if (ev->kind == EVENT_SAMPLE)
+            *vec_push(&l->samples) = (uint32_t)i;
+        if (ev->kind != EVENT_OFFCPU && ev->kind != EVENT_RUNQ)
+            continue;
+        if (ev->flags & EVENT_SHORT)
+            l->short_ns += ev->dur;
+        else if (to > from)
+            *vec_push(&l->spans) =
+                (struct lead_span){from, to, (uint32_t)i, ev->kind == EVENT_RUNQ ? LEAD_QUEUE : LEAD_WAIT};
+    }
+    part(l);
+}
+
+static void life(struct lead *l, const struct session *s)
+{
+    l->from = s->meta.end_mono;
+    l->to = s->meta.start_mono;
+    for (size_t i = 0; i < s->store.tasks.list.n; i++) {
+        const struct task *t = &s->store.tasks.list.a[i];
+        uint64_t to = t->last_ns ? t->last_ns : s->meta.end_mono;
+
+        if (!l->is[i + 1])
+            continue;
+        l->from = t->first_ns < l->from ? t->first_ns : l->from;
+        l->to = to > l->to ? to : l->to;
+    }
+    if (l->from < s->meta.start_mono)
+        l->from = s->meta.start_mono;
+    if (l->to > s->meta.end_mono)
+        l->to = s->meta.end_mono;
+    if (l->to < l->from)
+        l->to = l->from;
+}
+
+void lead_init(struct lead *l, const struct session *s)
+{
+    size_t n = s->store.tasks.list.n;
+
+    *l = (struct lead){0};
+    l->is = mem_calloc(n + 1, 1);
+    l->process = mem_calloc(n + 1, 1);
+    l->task = find(l, s);
+    if (!l->task)
+        return;
+    mark_tasks(l, &s->store);
+    collect(l, s);
+    life(l, s);
+}
+
+void lead_release(struct lead *l)
+{
+    free(l->is);
+    free(l->process);
+    vec_release(&l->spans);
+    vec_release(&l->samples);
+    *l = (struct lead){0};
+}
+
+size_t lead_first(const struct lead *l, uint64_t ts)
+{
+    size_t low = 0, high = l->spans.n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (l->spans.a[mid].end <= ts)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}

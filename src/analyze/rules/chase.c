@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/rules/chase.h"
+
+#include <stdlib.h>
+
+enum { NAMED = 3 };
+
+void chase_init(struct chase *c, const struct rule_data *d)
+{
+    *c = (struct chase){0};
+    place_time_init(&c->where, &d->s->store);
+}
+
+void chase_release(struct chase *c)
+{
+    place_time_release(&c->where);
+    map_release(&c->by_task);
+}
+
+struct telling {
+    struct chase *c;
+    const struct rule_data *d;
+};
+
+static void add(struct chase *c, const struct rule_data *d, uint32_t task, uint32_t stack, uint64_t ns)
+{
+    const struct tasks *tasks = &d->s->store.tasks;
+    uint32_t leader = task && task <= tasks->list.n ? tasks->list.a[task - 1].leader : 0;
+
+    if (stack <= d->s->store.stacks.nodes.n) {
+        c->where.of[stack] += ns;
+        c->where.sum += ns;
+    }
+    *map_put(&c->by_task, leader ? leader : task) += ns;
+    if (task <= tasks->list.n && !d->lead.process[task])
+        c->other_process += ns;
+}
+
+static void tell(void *arg, const struct wake_step *steps, unsigned n, uint64_t ns)
+{
+    struct telling *t = arg;
+
+    add(t->c, t->d, steps[n - 1].task, steps[n - 1].stack, ns);
+}
+
+void chase_wait(struct chase *c, const struct rule_data *d, size_t span)
+{
+    struct telling t = {c, d};
+
+    c->asked += d->lead.spans.a[span].end - d->lead.spans.a[span].start;
+    c->told += wake_chain_follow(d->chain, lead_event(d, &d->lead.spans.a[span]), tell, &t);
+}
+
+static int is_child(const struct rule_data *d, uint32_t task)
+{
+    const struct tasks *tasks = &d->s->store.tasks;
+
+    for (int depth = 0; task && task <= tasks->list.n && depth < 16; depth++) {
+        const struct task *t = &tasks->list.a[task - 1];
+        const struct task *leader =
+            t->leader && t->leader <= tasks->list.n ? &tasks->list.a[t->leader - 1] : t;
+
+        task = leader->parent;
+        if (task && task <= tasks->list.n && d->lead.process[task])
+            return 1;
+    }
+    return 0;
+}
+
+void chase_children(struct chase *c, const struct rule_data *d)
+{
+    const struct store *s = &d->s->store;
+
+    for (size_t i = 0; i < s->events.n; i++) {
+        const struct event *ev = &s->events.a[i];
+
+        if (ev->kind == EVENT_SAMPLE && ev->task && ev->task <= s->tasks.list.n &&
+            !d->lead.process[ev->task] && is_child(d, ev->task))
+            add(c, d, ev->task, ev->stack, ev->value * (d->period_ns ? d->period_ns : 1));
+    }
+}
+
+uint32_t chase_most(const struct chase *c)
+{
+    const struct map_slot *x;
+    uint64_t most = 0;
+    uint32_t task = 0;
+
+    for (size_t i = 0; (x = map_next(&c->by_task, &i));)
+        if (x->val > most || (x->val == most && x->key < task)) {
+            most = x->val;
+            task = (uint32_t)x->key;
+        }
+    return task;
+}
+
+static int by_id(const void *pa, const void *pb)
+{
+    const uint32_t *a = pa, *b = pb;
+
+    return (*a > *b) - (*a < *b);
+}
+
+size_t chase_name(const struct chase *c, const struct rule_data *d, struct buf *out)
+{
+    VEC(uint32_t) tasks = {0};
+    const struct map_slot *x;
+    size_t n;
+
+    for (size_t i = 0; (x = map_next(&c->by_task, &i));)
+        if (x->val >= c->where.sum / 10)
+            *vec_push(&tasks) = (uint32_t)x->key;
+    n = tasks.n;
+    if (n)
+        qsort(tasks.a, n, sizeof(*tasks.a), by_id);
+    for (size_t i = 0; i < n && i < NAMED; i++) {
+        buf_addstr(out, i ? ", " : "");
+        lead_name(&d->s->store, tasks.a[i], out);
+    }
+    if (n > NAMED)
+        buf_addf(out, " and %zu more", n - NAMED);
+    vec_release(&tasks);
+    return n;
+}

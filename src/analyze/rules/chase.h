@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What others did while the main thread waited for them. */
+#ifndef WPROF_ANALYZE_RULES_CHASE_H
+#define WPROF_ANALYZE_RULES_CHASE_H
+
+#include "analyze/rules/check.h"
+
+struct chase {
+    struct place_time where; /* of those at the end of each chain */
+    struct map by_task;      /* task id -> ns */
+    uint64_t told;           /* ns of the waits for which a chain is known */
+    uint64_t asked;          /* ns of all of them */
+    uint64_t other_process;  /* part of told: it ended in another process */
+};
+
+void chase_init(struct chase *c, const struct rule_data *d);
+void chase_release(struct chase *c);
+void chase_wait(struct chase *c, const struct rule_data *d, size_t span); /* the main thread's */
+
+/* Where that does not tell: the samples of the processes that the main thread's process started. */
+void chase_children(struct chase *c, const struct rule_data *d);
+
+/* The task with the most time; 0: none. */
+uint32_t chase_most(const struct chase *c);
+
+/* "the 2 processes python3[12], python3[13]"; those with a tenth of the time. Gives how many. */
+size_t chase_name(const struct chase *c, const struct rule_data *d, struct buf *out);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/rules/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STACK_SHOWN = 12 };
+
+static char *room(struct words *w)
+{
+    return w->text[w->n++ % ARRAY_SIZE(w->text)];
+}
+
+const char *words_ns(struct words *w, uint64_t ns)
+{
+    return units_duration(room(w), sizeof(w->text[0]), ns);
+}
+
+const char *words_share(struct words *w, double share)
+{
+    return units_share(room(w), sizeof(w->text[0]), share);
+}
+
+const char *words_count(struct words *w, uint64_t n)
+{
+    return units_count(room(w), sizeof(w->text[0]), n);
+}
+
+const char *words_plural(struct words *w, uint64_t n, const char *one)
+{
+    char *text = room(w), count[32];
+    size_t len = strlen(one);
+    int es = len && (one[len - 1] == 's' || (len > 1 && one[len - 1] == 'h')); /* process, batch */
+
+    snprintf(text, sizeof(w->text[0]), "%s %s%s", units_count(count, sizeof(count), n), one,
+             n == 1 ? ""
+             : es   ? "es"
+                    : "s");
+    return text;
+}
+
+/* ---- time of the main thread ---- */
+
+const struct event *lead_event(const struct rule_data *d, const struct lead_span *x)
+{
+    return &d->s->store.events.a[x->event];
+}
+
+const struct wait *lead_wait(const struct rule_data *d, const struct lead_span *x)
+{
+    return x->kind == LEAD_WAIT ? waits_get(&d->s->store.waits, lead_event(d, x)->attr) : NULL;
+}
+
+void lead_time_init(struct lead_time *t, const struct rule_data *d)
+{
+    *t = (struct lead_time){0};
+    place_time_init(&t->where, &d->s->store);
+}
+
+void lead_time_release(struct lead_time *t)
+{
+    vec_release(&t->claims);
+    place_time_release(&t->where);
+}
+
+static void add_where(struct lead_time *t, const struct rule_data *d, uint32_t stack, uint64_t ns)
+{
+    if (stack > d->s->store.stacks.nodes.n)
+        return;
+    t->where.of[stack] += ns;
+    t->where.sum += ns;
+}
+
+void lead_time_wait(struct lead_time *t, const struct rule_data *d, size_t i)
+{
+    const struct lead_span *x = &d->lead.spans.a[i];
+    uint64_t ns = x->end - x->start;
+
+    *vec_push(&t->claims) = (struct finding_claim){x->start, x->end, ns};
+    t->ns += ns;
+    t->wait_ns += ns;
+    t->waits++;
+    t->longest = ns > t->longest ? ns : t->longest;
+    add_where(t, d, lead_event(d, x)->stack, ns);
+}
+
+void lead_time_sample(struct lead_time *t, const struct rule_data *d, size_t i)
+{
+    const struct event *ev = &d->s->store.events.a[d->lead.samples.a[i]];
+    uint64_t ns = d->period_ns * ev->value;
+
+    if (ev->ts && ns)
+        *vec_push(&t->claims) = (struct finding_claim){ev->ts > ns ? ev->ts - ns : 0, ev->ts, ns};
+    t->ns += ns;
+    t->sample_ns += ns;
+    t->samples += ev->value;
+    add_where(t, d, ev->stack, ns ? ns : ev->value);
+}
+
+void lead_time_samples(struct lead_time *t, const struct rule_data *d, const uint8_t *stacks, uint64_t from)
+{
+    for (size_t i = 0; i < d->lead.samples.n; i++) {
+        const struct event *ev = &d->s->store.events.a[d->lead.samples.a[i]];
+
+        if (ev->ts >= from && ev->stack <= d->s->store.stacks.nodes.n && stacks[ev->stack])
+            lead_time_sample(t, d, i);
+    }
+}
+
+void lead_time_stacks(struct lead_time *t, const struct rule_data *d, const uint8_t *stacks)
+{
+    for (size_t i = 0; i < d->lead.spans.n; i++) {
+        uint32_t stack = lead_event(d, &d->lead.spans.a[i])->stack;
+
+        if (stack <= d->s->store.stacks.nodes.n && stacks[stack])
+            lead_time_wait(t, d, i);
+    }
+    lead_time_samples(t, d, stacks, 0);
+}
+
+double lead_time_share(const struct lead_time *t, const struct rule_data *d)
+{
+    return d->wall_ns ? (double)t->ns / (double)d->wall_ns : 0;
+}
+
+void finding_of_lead(struct finding *x, const struct lead_time *t, const struct rule_data *d)
+{
+    struct buf name = {0};
+
+    for (size_t i = 0; i < t->claims.n; i++)
+        finding_claim(x, t->claims.a[i].start, t->claims.a[i].end, t->claims.a[i].ns);
+    lead_name(&d->s->store, d->lead.task, &name);
+    x->process = buf_detach(&name);
+}
+
+void finding_at(struct finding *x, const struct rule_data *d, const struct place_time *t, uint32_t node)
+{
+    struct buf line = {0};
+
+    if (!node)
+        return;
+    places_label(&d->places, node, places_line(&d->places, t, node), &line);
+    x->line = buf_detach(&line);
+    x->stack = places_stack(&d->places, node, STACK_SHOWN);
+}
+
+double cpus_used(const struct rule_data *d)
+{
+    uint64_t ns = store_counter(&d->s->store, "target.cpu_ns", 0), tasks = 0;
+
+    for (size_t i = 0; i < d->s->store.tasks.list.n; i++)
+        tasks += d->s->store.tasks.list.a[i].cpu_ns;
+    ns = ns ? ns : tasks;
+    return d->wall_ns ? (double)ns / (double)d->wall_ns : 0;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows 31, 45, 49 and 60: what the main thread waits for, where no rule knows better. */
+#include "analyze/rules/chase.h"
+
+#include "analyze/waits_top.h"
+
+#include <stdlib.h>
+
+#define HOT_LEAST 0.5
+
+typedef int (*wanted)(const struct rule_data *d, const struct lead_span *x, uint64_t arg);
+
+static void collect(struct lead_time *t, struct chase *c, const struct rule_data *d, wanted want,
+                    uint64_t arg)
+{
+    lead_time_init(t, d);
+    if (c)
+        chase_init(c, d);
+    for (size_t i = 0; i < d->lead.spans.n; i++) {
+        if (!want(d, &d->lead.spans.a[i], arg))
+            continue;
+        lead_time_wait(t, d, i);
+        if (c && d->lead.spans.a[i].kind == LEAD_WAIT)
+            chase_wait(c, d, i);
+    }
+}
+
+static int is_outside(const struct rule_data *d, const struct wait *w)
+{
+    return w && !w->irq && w->waker_task && w->waker_task <= d->s->store.tasks.list.n &&
+           !d->lead.process[w->waker_task];
+}
+
+/* ---- a lock ---- */
+
+static int is_lock(const struct rule_data *d, const struct lead_span *x, uint64_t what)
+{
+    const struct wait *w = lead_wait(d, x);
+
+    return w && w->reason == WAIT_FUTEX && !is_outside(d, w) && (!what || w->what == what);
+}
+
+/* The lock with the most time; strings that name one futex differently, as its holder changes, stay apart. */
+static uint32_t worst_lock(const struct rule_data *d)
+{
+    struct map sums = {0};
+    uint64_t most = 0;
+    uint32_t worst = 0;
+
+    for (size_t i = 0; i < d->lead.spans.n; i++) {
+        const struct lead_span *x = &d->lead.spans.a[i];
+        uint64_t *sum;
+
+        if (!is_lock(d, x, 0) || !lead_wait(d, x)->what)
+            continue;
+        sum = map_put(&sums, lead_wait(d, x)->what);
+        *sum += x->end - x->start;
+        if (*sum > most) {
+            most = *sum;
+            worst = lead_wait(d, x)->what;
+        }
+    }
+    map_release(&sums);
+    return worst;
+}
+
+/* "in crunch (app.py:12)", or "" */
+static uint32_t hot_of(const struct chase *c, const struct rule_data *d, struct buf *out)
+{
+    uint32_t node = places_hot(&d->places, &c->where, HOT_LEAST, NULL);
+    uint64_t self;
+
+    if (!node)
+        node = places_top(&d->places, &c->where, &self);
+    if (node)
+        places_label(&d->places, node, places_line(&d->places, &c->where, node), out);
+    return node;
+}
+
+static void who_was_where(struct buf *text, const struct chase *c, const struct rule_data *d,
+                          const char *place)
+{
+    struct buf who = {0};
+    struct words w = {0};
+    size_t n = chase_name(c, d, &who);
+
+    if (n)
+        buf_addf(text, " For %s of it %s %s what ended the waits", words_ns(&w, c->told), buf_str(&who),
+                 n == 1 ? "was" : "were");
+    if (n && *place)
+        buf_addf(text, ", mostly in %s", place);
+    if (n)
+        buf_addch(text, '.');
+    buf_release(&who);
+}
+
+void check_lock_wait(struct rule_run *r, const struct rule_data *d)
+{
+    uint32_t what = worst_lock(d), waiting;
+    struct buf place = {0}, text = {0};
+    struct words w = {0};
+    struct lead_time t;
+    struct chase c;
+    struct finding *x;
+
+    collect(&t, &c, d, is_lock, what);
+    if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
+        const char *name = what ? strtab_get(&d->s->store.strings, what) : "a futex";
+        int mutex = strstr(name, "mutex") != NULL;
+
+        x = rule_found(r);
+        x->weight = RULE_WEIGHT_GENERAL;
+        x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
+        finding_of_lead(x, &t, d);
+        hot_of(&c, d, &place);
+        waiting = places_hot(&d->places, &t.where, HOT_LEAST, NULL);
+        finding_at(x, d, &t.where, waiting);
+        x->title = mem_printf("The main thread waits for %s%s%s", mutex ? "a lock" : "another thread",
+                              place.len ? ", held up in " : "", buf_str(&place));
+        buf_addf(&text, "%s for %s: %s, the longest %s", words_plural(&w, t.waits, "wait"), name,
+                 words_ns(&w, t.ns), words_ns(&w, t.longest));
+        buf_addf(&text, "%s%s.", x->line ? ", in " : "", x->line ? x->line : "");
+        who_was_where(&text, &c, d, buf_str(&place));
+        x->evidence = buf_detach(&text);
+        x->advice = mem_strdup(
+            mutex
+                ? "Hold the lock for less, or give each thread data of its own."
+                : "Make what the other thread does cheaper, or let it begin earlier; wprof show --waits has "
+                  "all waits.");
+        x->certainty = c.told > c.asked / 2 ? FINDING_MEASURED : FINDING_LIKELY;
+    }
+    buf_release(&place);
+    lead_time_release(&t);
+    chase_release(&c);
+}
+
+/* ---- another process ---- */
+
+static int is_process_wait(const struct rule_data *d, const struct lead_span *x, uint64_t arg)
+{
+    return is_outside(d, lead_wait(d, x));
+}
+
+void check_process_wait(struct rule_run *r, const struct rule_data *d)
+{
+    struct buf place = {0}, text = {0};
+    struct words w = {0};
+    struct lead_time t;
+    struct chase c;
+
+    collect(&t, &c, d, is_process_wait, 0);
+    if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
+        struct finding *x = rule_found(r);
+        uint32_t hot = hot_of(&c, d, &place);
+
+        x->weight = RULE_WEIGHT_GENERAL;
+        x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
+        finding_of_lead(x, &t, d);
+        finding_at(x, d, &c.where, hot);
+        x->title = mem_printf("The main thread waits for another process%s%s", hot ? ", which is in " : "",
+                              hot ? places_func(&d->places, hot) : "");
+        buf_addf(&text, "%s that another process ended: %s, the longest %s.",
+                 words_plural(&w, t.waits, "wait"), words_ns(&w, t.ns), words_ns(&w, t.longest));
+        who_was_where(&text, &c, d, buf_str(&place));
+        x->evidence = buf_detach(&text);
+        x->advice = mem_strdup(
+            "Make that cheaper, let it begin earlier, or have several of those processes; wprof show --waits "
+            "has the chain of each wait.");
+        x->certainty = c.told > c.asked / 2 ? FINDING_MEASURED : FINDING_LIKELY;
+    }
+    buf_release(&place);
+    lead_time_release(&t);
+    chase_release(&c);
+}
+
+/* ---- any cause ---- */
+
+struct cause {
+    const char *title, *advice;
+};
+
+static const struct cause causes[WAIT_OTHER + 1] = {
+    [WAIT_UNKNOWN] = {"is blocked, nothing tells in what",
+                      "Record as root, or with the capabilities that wprof doctor names: "
+                      "then the cause is seen."},
+    [WAIT_SLEEP] =
+        {"sleeps",
+         "Wait for the event itself (a condition, a queue, poll) where it sleeps for a fixed time."},
+    [WAIT_DISK] = {"waits for a disk", "Read ahead in another thread, cache, or read less."},
+    [WAIT_FUTEX] = {"waits for other threads", "See what they do: wprof show --waits."},
+    [WAIT_POLL] = {"waits in poll or select",
+                   "See who ends those waits: wprof show --waits; what comes from the network or a "
+                   "device shows as [irq]."},
+    [WAIT_PIPE] = {"waits for a pipe",
+                   "See who is at its other end: wprof show --waits, wprof render --view topology."},
+    [WAIT_SOCKET] = {"waits for a socket",
+                     "Ask for more at a time, or for several things at once; see the other end."},
+    [WAIT_FAULT] = {"waits for pages", "Give it more memory, or touch less of it."},
+    [WAIT_LOCK] = {"waits for a lock in the kernel",
+                   "Fewer threads that map and unmap memory, or use one file, wait less."},
+    [WAIT_CHILD] = {"waits for a child process",
+                    "What the child does is what counts: wprof show --by process."},
+    [WAIT_GIL] = {"waits for Python's GIL", "Work in processes, or in native code that gives the GIL up."},
+    [WAIT_OTHER] = {"is blocked in a system call", "wprof show --waits names the call."},
+};
+
+static int is_cause(const struct rule_data *d, const struct lead_span *x, uint64_t reason)
+{
+    const struct wait *w = lead_wait(d, x);
+
+    return x->kind == LEAD_WAIT && (w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN) == reason;
+}
+
+void check_blocked(struct rule_run *r, const struct rule_data *d)
+{
+    for (unsigned reason = 0; reason <= WAIT_OTHER; reason++) {
+        struct words w = {0};
+        struct lead_time t;
+
+        collect(&t, NULL, d, is_cause, reason);
+        if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
+            struct finding *x = rule_found(r);
+            uint32_t node = places_hot(&d->places, &t.where, HOT_LEAST, NULL);
+            uint64_t self;
+
+            node = node ? node : places_top(&d->places, &t.where, &self);
+            x->weight = RULE_WEIGHT_LAST;
+            x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
+            finding_of_lead(x, &t, d);
+            finding_at(x, d, &t.where, node);
+            x->title = mem_printf("The main thread %s%s%s", causes[reason].title, node ? ", in " : "",
+                                  node ? places_func(&d->places, node) : "");
+            x->evidence = mem_printf("%s, %s in all, the longest %s%s%s.", words_plural(&w, t.waits, "wait"),
+                                     words_ns(&w, t.ns), words_ns(&w, t.longest), x->line ? "; most in " : "",
+                                     x->line ? x->line : "");
+            x->advice = mem_strdup(causes[reason].advice);
+        }
+        lead_time_release(&t);
+    }
+}
+
+/* ---- no CPU ---- */
+
+static int is_delay(const struct rule_data *d, const struct lead_span *x, uint64_t least)
+{
+    return x->kind == LEAD_QUEUE && x->end - x->start > least;
+}
+
+void check_sched_delay(struct rule_run *r, const struct rule_data *d)
+{
+    double limit = rule_threshold(r, "delay");
+    struct words w = {0};
+    struct lead_time t;
+
+    collect(&t, NULL, d, is_delay, (uint64_t)(limit * 1e9));
+    if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
+        struct finding *x = rule_found(r);
+
+        x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
+        finding_of_lead(x, &t, d);
+        x->title = mem_strdup("The main thread is ready to run and gets no CPU");
+        x->evidence = mem_printf("%s of more than %s on the run queue: %s in all, the longest %s.",
+                                 words_plural(&w, t.waits, "delay"), words_ns(&w, (uint64_t)(limit * 1e9)),
+                                 words_ns(&w, t.ns), words_ns(&w, t.longest));
+        x->advice = mem_strdup(
+            "Use fewer threads (OMP_NUM_THREADS), give the program CPUs of its own (taskset, cpusets), or a "
+            "higher priority; see what else runs on this machine.");
+    }
+    lead_time_release(&t);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/report.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+static void release_stacks(struct report_stack *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(a[i].text);
+}
+
+void report_release(struct report *r)
+{
+    findings_release(&r->findings);
+    free(r->lead);
+    vec_release(&r->wall);
+    for (size_t i = 0; i < REPORT_TABLES; i++)
+        table_release(&r->sections[i].table);
+    release_stacks(r->folded.top.a, r->folded.top.n);
+    release_stacks(r->folded.leaves.a, r->folded.leaves.n);
+    vec_release(&r->folded.top);
+    vec_release(&r->folded.leaves);
+}
+
+char *report_checked(const struct report *r)
+{
+    const struct findings *f = &r->findings;
+    size_t left = findings_count(f, CHECK_LEFT_OUT), n = f->checks.n - left;
+
+    return mem_printf(
+        "%zu rule%s: %zu found something, %zu did not, %zu could not be checked for want of data", n,
+        n == 1 ? "" : "s", findings_count(f, CHECK_FOUND), findings_count(f, CHECK_CLEAN),
+        findings_count(f, CHECK_NOT_DONE));
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report view: all that a report says, as data; renderers lay it out. */
+#ifndef WPROF_MODEL_REPORT_H
+#define WPROF_MODEL_REPORT_H
+
+#include "model/findings.h"
+#include "model/quality.h"
+#include "model/session.h"
+#include "model/table.h"
+
+/* Where the main thread's wall time went. */
+struct report_part {
+    const char *key, *label; /* static */
+    uint64_t ns;
+    int blocked; /* off the CPU */
+};
+
+enum report_table {
+    REPORT_SELF,  /* functions by self */
+    REPORT_TOTAL, /* by total */
+    REPORT_LINES, /* Python lines by self, with their text where it was recorded */
+    REPORT_PROCESSES,
+    REPORT_WAITS,
+    REPORT_GIL,
+    REPORT_STEPS,
+    REPORT_METRICS, /* the machine's */
+    REPORT_CGROUP,
+    REPORT_PEERS, /* who talks to whom: the topology's flows and waits */
+    REPORT_TABLES
+};
+
+/* A table with its place in the report; those without rows are left out. */
+struct report_section {
+    const char *key, *heading; /* static */
+    struct table table;
+};
+
+/* AIProf's summary of folded text. */
+struct report_stack {
+    char *text; /* root first */
+    uint64_t value;
+};
+
+struct report_folded {
+    uint64_t stacks, samples, cuda;       /* unique stacks, all samples, those with a CUDA: frame */
+    VEC(struct report_stack) top, leaves; /* five each */
+};
+
+struct report {
+    const struct meta *meta; /* borrowed, like the quality */
+    const struct quality *quality;
+    struct findings findings;
+    char *lead;        /* "python3[42]", whose wall time it is; NULL: there is none */
+    int lead_is_child; /* the command itself only waited for that */
+    VEC(struct report_part) wall;
+    uint64_t wall_ns, unseen_ns; /* the sum of all parts and unseen_ns is wall_ns */
+    int waits_measured;
+    struct report_section sections[REPORT_TABLES];
+    struct report_folded folded;
+    size_t processes, nodes, edges; /* of the topology; nodes 0: there is none */
+};
+
+void report_release(struct report *r);
+
+/* One sentence on what was looked for: "57 rules: 2 found something, ...". Owned by the caller. */
+char *report_checked(const struct report *r);
+
+#endif

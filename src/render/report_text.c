@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "render/report.h"
+
+#include "base/units.h"
+#include "render/figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 100, BAR = 60, FINDINGS_SHOWN = 3, PARTS_SHOWN = 5, WARNINGS_SHOWN = 2 };
+
+static const char *on(const struct text_style *s, const char *sgr)
+{
+    return s->color ? sgr : "";
+}
+
+static const char *off(const struct text_style *s)
+{
+    return s->color ? "\033[0m" : "";
+}
+
+static size_t width_of(const struct text_style *s)
+{
+    return s->width > 40 ? s->width : WIDTH;
+}
+
+/* Words on lines that fit, each line but the first behind `indent` blanks. */
+static void wrap(struct buf *out, const char *text, const struct text_style *style, size_t indent, size_t at)
+{
+    struct buf clean = {0};
+    const char *p;
+
+    text_clean(text, 0, &clean);
+    for (p = buf_str(&clean); *p;) {
+        size_t n = strcspn(p, " "), shown = 0;
+
+        for (size_t i = 0; i < n; i++)
+            shown += ((unsigned char)p[i] & 0xc0) != 0x80;
+        if (at + shown + 1 > width_of(style) && at > indent) {
+            buf_addf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        }
+        buf_add(out, p, n);
+        at += shown;
+        p += n;
+        if (*p) {
+            p += strspn(p, " ");
+            if (*p && at < width_of(style)) {
+                buf_addch(out, ' ');
+                at++;
+            }
+        }
+    }
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->len--;
+    buf_addch(out, '\n');
+    buf_release(&clean);
+}
+
+/* ---- what ran, how well it was measured ---- */
+
+static void about(const struct report *r, const struct text_style *style, struct buf *out)
+{
+    const struct meta *m = r->meta;
+    char *command = figures_command(m), text[40];
+    struct figures f = {0};
+    struct buf b = {0};
+
+    buf_addstr(out, on(style, "\033[1m"));
+    text_clean(command, width_of(style), out);
+    buf_addf(out, "%s\n", off(style));
+    if (m->duration_s > 0)
+        buf_addstr(&b, units_duration(text, sizeof(text), (uint64_t)(m->duration_s * 1e9)));
+    if (m->host)
+        buf_addf(&b, "%son %s", b.len ? " " : "", m->host);
+    if (m->ncpus)
+        buf_addf(&b, ", %u CPU%s", m->ncpus, m->ncpus == 1 ? "" : "s");
+    if (m->tier)
+        buf_addf(&b, ", tier %s", m->tier);
+    if (m->kind)
+        buf_addf(&b, "%s%s", b.len ? ", " : "", m->kind);
+    if (m->exit_code > 0)
+        buf_addf(&b, ", exit code %lld", (long long)m->exit_code);
+    figures_make(&f, r->quality, m);
+    for (size_t i = 0; i < f.quality.n; i++)
+        if (f.quality.a[i].measured)
+            buf_addf(&b, "%s%s %s", b.len ? ", " : "", f.quality.a[i].label, f.quality.a[i].value);
+    buf_addstr(out, "  ");
+    wrap(out, buf_str(&b), style, 2, 2);
+    for (size_t i = 0; i < f.warnings.n && i < WARNINGS_SHOWN; i++) {
+        buf_addf(out, "  %s! ", on(style, "\033[33m"));
+        wrap(out, f.warnings.a[i], style, 4, 4);
+        buf_addstr(out, off(style));
+    }
+    if (f.warnings.n > WARNINGS_SHOWN)
+        buf_addf(out, "  ! %zu more: wprof show\n", f.warnings.n - WARNINGS_SHOWN);
+    figures_release(&f);
+    buf_release(&b);
+    free(command);
+}
+
+/* ---- the bar ---- */
+
+struct paint {
+    const char *cell, *sgr;
+};
+
+static struct paint paint_of(const struct report_part *p)
+{
+    if (!p)
+        return (struct paint){"·", "\033[2m"};
+    if (!p->blocked)
+        return (struct paint){"█", "\033[32m"};
+    return !strcmp(p->key, "runq") ? (struct paint){"▒", "\033[33m"} : (struct paint){"░", "\033[34m"};
+}
+
+static void cells(struct buf *out, const struct text_style *style, const struct report_part *p, size_t n)
+{
+    struct paint paint = paint_of(p);
+
+    buf_addstr(out, on(style, paint.sgr));
+    for (; n; n--)
+        buf_addstr(out, paint.cell);
+    buf_addstr(out, off(style));
+}
+
+static void wall(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    uint64_t sum = 0, rest = 0;
+    size_t at = 0, shown = all ? r->wall.n : PARTS_SHOWN;
+    char ns[40], share[32];
+
+    if (!r->lead || !r->wall_ns)
+        return;
+    buf_addf(out, "\n%sWhere the time went%s: %s of ", on(style, "\033[1m"), off(style),
+             units_duration(ns, sizeof(ns), r->wall_ns));
+    text_clean(r->lead, 40, out);
+    buf_addf(out, ", %s\n  ", r->lead_is_child ? "for which the command waited" : "the main thread");
+    for (size_t i = 0; i < r->wall.n; i++) {
+        size_t end;
+
+        sum += r->wall.a[i].ns;
+        end = (size_t)((double)sum / (double)r->wall_ns * BAR + 0.5);
+        end = end < BAR ? end : BAR;
+        cells(out, style, &r->wall.a[i], end - at);
+        at = end;
+    }
+    cells(out, style, NULL, BAR - at);
+    buf_addch(out, '\n');
+    for (size_t i = 0; i < r->wall.n; i++) {
+        const struct report_part *p = &r->wall.a[i];
+
+        /* A part that would show as 0.0 % tells nothing; the rest is summed up. */
+        if ((double)p->ns < 0.001 * (double)r->wall_ns || !shown) {
+            rest += p->ns;
+            continue;
+        }
+        shown--;
+        buf_addf(out, "  %s%s%s %7s  %9s  %s%s\n", on(style, paint_of(p).sgr), paint_of(p).cell, off(style),
+                 units_share(share, sizeof(share), (double)p->ns / (double)r->wall_ns),
+                 units_duration(ns, sizeof(ns), p->ns),
+                 p->blocked && strcmp(p->key, "runq") ? "blocked: " : "", p->label);
+    }
+    if (rest)
+        buf_addf(out, "    %7s  %9s  other\n",
+                 units_share(share, sizeof(share), (double)rest / (double)r->wall_ns),
+                 units_duration(ns, sizeof(ns), rest));
+    if (r->unseen_ns > r->wall_ns / 1000)
+        buf_addf(out, "  · %7s  %9s  %s\n",
+                 units_share(share, sizeof(share), (double)r->unseen_ns / (double)r->wall_ns),
+                 units_duration(ns, sizeof(ns), r->unseen_ns),
+                 r->waits_measured ? "not there" : "off the CPU: waits were not recorded");
+}
+
+/* ---- findings ---- */
+
+static const char *severity_sgr(unsigned severity)
+{
+    return severity == FINDING_HIGH ? "\033[1;31m" : severity == FINDING_MEDIUM ? "\033[1;33m" : "\033[1m";
+}
+
+static void finding(const struct report *r, size_t i, const struct text_style *style, int all,
+                    struct buf *out)
+{
+    const struct finding *x = &r->findings.list.a[i];
+    struct buf head = {0};
+    char ns[40], share[32];
+
+    buf_addf(out, "%s%2zu. ", on(style, severity_sgr(x->severity)), i + 1);
+    text_clean(x->title, 0, &head);
+    if (x->timed && x->total_ns)
+        buf_addf(&head, ": %s, %s", units_duration(ns, sizeof(ns), x->cost_ns),
+                 isnan(x->share) ? "share unknown" : units_share(share, sizeof(share), x->share));
+    wrap(out, buf_str(&head), style, 4, 4);
+    buf_addf(out, "%s    ", off(style));
+    wrap(out, x->evidence, style, 4, 4);
+    if (x->within)
+        buf_addf(out, "    %s of it are counted in %zu.\n",
+                 units_duration(ns, sizeof(ns), x->total_ns - x->cost_ns), x->within);
+    buf_addf(out, "    %s→%s ", on(style, "\033[36m"), off(style));
+    wrap(out, x->advice, style, 6, 6);
+    buf_addf(out, "    %s", on(style, "\033[2m"));
+    buf_clear(&head);
+    buf_addf(&head, "[%s] severity %s, %s", x->id, finding_severity_name(x->severity),
+             finding_certainty_name(x->certainty));
+    if (x->why && (all || x->certainty != FINDING_MEASURED))
+        buf_addf(&head, ": %s", x->why);
+    wrap(out, buf_str(&head), style, 6, 4);
+    buf_addstr(out, off(style));
+    if (all && x->stack) {
+        buf_addstr(out, "    ");
+        wrap(out, x->stack, style, 6, 4);
+    }
+    buf_release(&head);
+}
+
+static void list_findings(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    size_t n = r->findings.list.n, shown = all || n < FINDINGS_SHOWN ? n : FINDINGS_SHOWN;
+
+    if (!n) {
+        buf_addf(out, "\n%sNo findings.%s Nothing of what was looked for is there.\n", on(style, "\033[1m"),
+                 off(style));
+        return;
+    }
+    buf_addf(out, "\n%sFindings%s\n", on(style, "\033[1m"), off(style));
+    for (size_t i = 0; i < shown; i++)
+        finding(r, i, style, all, out);
+    if (shown < n)
+        buf_addf(out, "    %zu more: --all\n", n - shown);
+}
+
+static void checks(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    char *checked = report_checked(r);
+    struct buf line = {0};
+
+    buf_addf(&line, "%s%s.", checked, all ? "" : " (--all says which)");
+    buf_addstr(out, "\n");
+    wrap(out, buf_str(&line), style, 0, 0);
+    for (size_t i = 0; all && i < r->findings.checks.n; i++) {
+        const struct check *c = &r->findings.checks.a[i];
+
+        buf_clear(&line);
+        buf_addf(&line, "%s%s%s", c->title, c->detail ? ": " : "", c->detail ? c->detail : "");
+        buf_addf(out, "  %-11s  %-20s ", check_state_name(c->state), c->id);
+        wrap(out, buf_str(&line), style, 36, 36);
+    }
+    free(checked);
+    buf_release(&line);
+}
+
+/* ---- all the rest ---- */
+
+static void sections(const struct report *r, const struct text_style *style, struct buf *out)
+{
+    for (size_t i = 0; i < REPORT_TABLES; i++) {
+        const struct report_section *s = &r->sections[i];
+        struct table t = s->table; /* borrowed */
+
+        if (!table_rows(&t))
+            continue;
+        t.left_out = 0;
+        buf_addch(out, '\n');
+        text_table(&t, s->heading, style, out);
+        if (s->table.left_out)
+            buf_addf(out, "  ... %llu more\n", (unsigned long long)s->table.left_out);
+    }
+}
+
+static void stacks(const char *heading, const struct report_stack *a, size_t n, uint64_t sum,
+                   const struct text_style *style, struct buf *out)
+{
+    char share[32];
+
+    buf_addf(out, "  %s\n", heading);
+    for (size_t i = 0; i < n; i++) {
+        buf_addf(out, "  %7s  ",
+                 units_share(share, sizeof(share), sum ? (double)a[i].value / (double)sum : 0));
+        text_clean(a[i].text, width_of(style) - 12, out);
+        buf_addch(out, '\n');
+    }
+}
+
+static void folded(const struct report *r, const struct text_style *style, struct buf *out)
+{
+    const struct report_folded *f = &r->folded;
+    char a[32], b[32];
+
+    if (!f->stacks)
+        return;
+    buf_addf(out, "\n%sFolded stacks%s: %s unique stacks, %s samples\n", on(style, "\033[1m"), off(style),
+             units_count(a, sizeof(a), f->stacks), units_count(b, sizeof(b), f->samples));
+    stacks("heaviest stacks", f->top.a, f->top.n, f->samples, style, out);
+    stacks("heaviest leaves", f->leaves.a, f->leaves.n, f->samples, style, out);
+}
+
+void report_text(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    about(r, style, out);
+    wall(r, style, all, out);
+    list_findings(r, style, all, out);
+    if (all) {
+        sections(r, style, out);
+        folded(r, style, out);
+    }
+    checks(r, style, all, out);
+}

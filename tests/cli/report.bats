@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# of SESSION EXPR [OPTIONS]: what an expression gives of the JSON report d.
+of() {
+    local session=$1 expr=$2
+    shift 2
+    "$WPROF" report --format json "$@" "$session" 2>/dev/null | EXPR=$expr python3 -c '
+import json, os, sys
+d = json.load(sys.stdin)
+print(eval(os.environ["EXPR"], {"d": d, "by": {f["id"]: f for f in d["findings"]}, "state": {c["id"]: c for c in d["checks"]}}))'
+}
+
+folded_session() {
+    printf '%s\n' 'main;a;b 10' 'main;a 5' 'main;d;c 20' 'main;step (net.py);tick 65' >x
+    "$WPROF" import -o s x 2>/dev/null
+}
+
+@test "report: an import has shares, no seconds, and says what it cannot check" {
+    folded_session
+    run -0 "$WPROF" report s
+    [[ $output == *"Much of the CPU time is in step"* ]]
+    [[ $output != *"Where the time went"* && $output != *$'\033'* ]]
+    [ "$(of s 'd["wall_ns"], by["hot-function"]["cost_ns"], by["hot-function"]["share"]')" = "(0, None, None)" ]
+    [ "$(of s 'state["lock-wait"]["state"], state["gpu-gap"]["detail"].split(":")[0]')" = "('not checked', 'needs gpu')" ]
+    [ "$(of s 'd["folded"]["stacks"], d["folded"]["samples"], d["folded"]["top_leaves"][0]["text"]')" = "(4, 100, 'tick')" ]
+}
+
+@test "report: no finding is a result, and says what was checked" {
+    printf '%s\n' 'main;a 10' 'main;b 10' 'main;c 10' 'main;d 10' >x
+    "$WPROF" import -o s x 2>/dev/null
+    run -0 "$WPROF" report s
+    [[ $output == *"No findings."*" rules: 0 found something, "* ]]
+    [ "$(of s 'd["findings"], d["findings_ns"]')" = "([], 0)" ]
+}
+
+@test "report: AIProf's share of CUDA kernels" {
+    printf '%s\n' 'py;step;CUDA:gemm 30' 'py;step;load 70' >x
+    "$WPROF" import -o s x 2>/dev/null
+    [[ $(of s 'by["cuda-launches"]["evidence"]') == "30.0 % of 100 samples"* ]]
+    [ "$(of s 'd["folded"]["cuda_samples"]')" = 30 ]
+    [ "$(of s 'state["cuda-launches"]["state"]' --set cuda-launches.share=40%)" = clean ]
+}
+
+@test "report: chosen rules, thresholds, rules of one's own" {
+    folded_session
+    [ "$(of s '[f["id"] for f in d["findings"]]' --set hot-function.share=70%)" = "[]" ]
+    [ "$(of s '[c["id"] for c in d["checks"] if c["state"] != "left out"]' --rule hot-function)" = "['hot-function']" ]
+    cat >settings <<'END'
+[rules]
+hot-function.share = 90%
+own.net = [(]net[.]py[)] > 50% : use a smaller net
+own.rare = nothing_like_it > 1% : never said
+END
+    "$WPROF" --config settings report --format json s >r
+    python3 - <<'END'
+import json
+d = json.load(open("r"))
+assert [(f["id"], f["advice"]) for f in d["findings"]] == [("own.net", "use a smaller net")], d["findings"]
+assert [c["state"] for c in d["checks"] if c["id"] == "own.rare"] == ["clean"]
+END
+    run -0 "$WPROF" --config settings config --list
+    [[ $output == *"rules.hot-function.share"*"90%"* ]]
+}
+
+@test "report: what is wrong is said, with the nearest name" {
+    folded_session
+    run -2 "$WPROF" report --rule loader-wate s
+    [[ $output == *"no rule 'loader-wate', did you mean 'loader-wait'?"* ]]
+    run -2 "$WPROF" report --set loader-wait.shore=1 s
+    [[ $output == *"no threshold 'shore'; it has share=5%"* ]]
+    run -2 "$WPROF" report --set loader-wait.share=much s
+    [[ $output == *"'much' is no number"* ]]
+    run -2 "$WPROF" report --set loader-wait.share=20 s
+    [[ $output == *"more than all"* ]]
+    printf '[rules]\nown.x = ((( > 5%% : y\n' >bad
+    run -2 "$WPROF" --config bad report s
+    [[ $output == *"bad:2: own.x: '(((' is no extended regular expression"* ]]
+    run -3 "$WPROF" report nowhere
+}
+
+@test "report: kept in the session, shown again until --refresh or a change" {
+    folded_session
+    "$WPROF" report --format json s >first
+    cmp first s/reports/heuristic.json
+    [ "$(stat -c %a s/reports)" = 700 ]
+    echo '{"kept": 1}' >s/reports/heuristic.json
+    [ "$("$WPROF" report --format json s 2>/dev/null)" = '{"kept": 1}' ]
+    "$WPROF" report --format json --rule hot-function s | grep -q checks # options: made anew, not kept
+    [ "$(cat s/reports/heuristic.json)" = '{"kept": 1}' ]
+    "$WPROF" report --format json --refresh s | cmp - first
+    echo '{"old": 1}' >s/reports/heuristic.json
+    touch -d '+1 minute' s/meta.json
+    "$WPROF" report --format json s | cmp - first
+}
+
+@test "report: several sessions, a file" {
+    folded_session
+    "$WPROF" import -o t x 2>/dev/null
+    "$WPROF" report --format json -o out s t
+    [ "$(python3 -c 'import json; print(len(json.load(open("out"))))')" = 2 ]
+    run -0 "$WPROF" report s t
+    [[ $output == *"Findings"*"Findings"* ]]
+}
+
+@test "report: the page of rules is that of the table" {
+    "$WPROF" report --rules-page | diff "$ROOT/man/wprof-rules.7.md" -
+    for row in {1..50}; do
+        grep -qE "^(RULE|LACKING)\($row," "$ROOT/src/analyze/rules.def" || { echo "no rule for row $row"; false; }
+    done
+}
+
+@test "report: train.py's flaw is named, and gone with --fixed" {
+    need_tier_a
+    need_python
+    local args=(--backend python --pictures 160 --epochs 1)
+    "$WPROF" record -o slow --without topology -- "$PYTHON" "$ROOT/examples/train.py" "${args[@]}" >/dev/null 2>&1
+    "$WPROF" record -o fixed --without topology -- "$PYTHON" "$ROOT/examples/train.py" "${args[@]}" --fixed >/dev/null 2>&1
+    # Where others use the CPUs, waiting for one of these comes first or second.
+    [[ $(of slow '[f["title"] for f in d["findings"] if f["id"] not in ("oversubscribed", "sched-delay")][0]') == \
+        *"waits for its data loader"*"slow_transform"* ]]
+    [[ $(of slow 'by["loader-wait"]["where"]["line"]') == "slow_transform (train.py:"* ]]
+    [[ $(of fixed 'str(d["findings"])') != *slow_transform* ]]
+    # No second is counted twice, and the bar is the wall time.
+    [ "$(of slow 'd["findings_ns"] == sum(f["cost_ns"] or 0 for f in d["findings"]) <= d["wall_ns"]')" = True ]
+    [ "$(of slow 'sum(p["ns"] for p in d["wall"]["parts"]) + d["wall"]["unseen_ns"] == d["wall"]["ns"]')" = True ]
+}
