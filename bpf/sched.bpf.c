@@ -18,8 +18,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
     OFF_BURST_NS = 5000000,         /* walking time that a CPU can save up */
-    OFF_SMALL_SHARE = 20,           /* one part in that many of the budget is for what is worth less */
-    OFF_SHORT_RUN = 8,              /* that many short spans one after the other: the next one will be, too */
+    OFF_SMALL_SHARE = 40,           /* one part in that many of the budget is for what is worth less */
+    OFF_SHORT_RUN = 4,              /* that many short spans one after the other: the next one will be, too */
+    OFF_PLACES = 16,                /* kept apart of those; a power of two */
+    OFF_WAKER_MINS = 10,            /* a thread's waker is walked each time that it waited that many min_ns */
     OFF_SUMS_EVERY_NS = 1000000000, /* at most that long are sums kept here */
     OFF_WAKE_BYTES = 1 << 20,       /* the reader is woken when that much of the ring is filled */
 };
@@ -37,12 +39,14 @@ struct off_task {
     __u64 gil_sp;        /* of the call whose stack was sent last; 0: another stack was */
     __u32 gil_of;        /* the generation of its process's Python then */
     __u32 gil_same;      /* this span's stack is that of the one before */
+    __u64 unwalked;      /* ns that it waited for wakers that were not walked */
     __u32 image;
     __u16 cpu;
-    __u8 stack;     /* enum wire_stack_state */
-    __u8 flags;     /* WIRE_SPAN_ */
-    __u8 shorts[4]; /* spans since the last one that was listed, up to OFF_SHORT_RUN; see off_short_run() */
-    __u8 pad[4];
+    __u8 stack; /* enum wire_stack_state */
+    __u8 flags; /* WIRE_SPAN_ */
+    __u8 place; /* of this span; see off_place() */
+    __u8 pad[3];
+    __u8 shorts[OFF_PLACES]; /* spans there since the last one that was listed, up to OFF_SHORT_RUN */
     struct off_exact exact;
     __u64 ns[WIRE_OFF_REASONS];
     __u32 n[WIRE_OFF_REASONS];
@@ -119,17 +123,27 @@ static __always_inline int off_span_room(void)
 
 /* ---- stacks ---- */
 
-/* How many short spans there were of this one's kind: preempted, waiting for the GIL, for something else. */
-static __always_inline __u8 *off_short_run(struct off_task *o)
+/* Where the current thread leaves its CPU, as far as that tells how long for: pushed off it, for the GIL, or
+ * else the stack pointer and the address of its call. */
+static __always_inline __u8 off_place(const struct off_task *o, struct task_struct *t)
 {
+    const struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
+
     if (o->flags & WIRE_SPAN_PREEMPTED)
-        return &o->shorts[0];
-    return o->wait.reason == off_config.gil ? &o->shorts[1] : &o->shorts[2];
+        return 0;
+    if (o->wait.reason == off_config.gil)
+        return 1;
+    return 2 + (((r->sp ^ r->ip) * STACK_GOLDEN >> 32) % (OFF_PLACES - 2));
 }
 
-/* The bucket that a walk may be taken from; 0: there is no time. What a thread's spans were tells what the
- * next one will be: stacks of short ones are not listed. Where a thread that did not wait was is what on-CPU
- * samples tell. Both get a small part. */
+static __always_inline __u8 *off_short_run(struct off_task *o)
+{
+    return &o->shorts[o->place & (OFF_PLACES - 1)];
+}
+
+/* The bucket that a walk may be taken from; 0: there is no time. What a thread's spans were at a place tells
+ * what the next one will be: stacks of short ones are not listed. Where a thread that did not wait was is
+ * what on-CPU samples tell. Both get a small part. */
 static __always_inline struct off_bucket *off_may_walk(struct off_cpu *c, int worth, __u64 now)
 {
     struct off_bucket *b = worth ? &c->waits : &c->rest;
@@ -179,7 +193,7 @@ static __always_inline int off_send_stack(struct off_cpu *c, struct off_bucket *
     p = bpf_map_lookup_elem(&procs, &tgid);
     out->image = p ? p->image : 0;
     task_describe(&out->task, t);
-    if (pad & WIRE_WAKER_BUDGET) {
+    if (type == WIRE_WAKER && pad) {
         stack_kernel(s, ctx);
         size = sizeof(*out) + s->pos * 8;
     } else {
@@ -195,7 +209,7 @@ static __always_inline int off_send_stack(struct off_cpu *c, struct off_bucket *
     after = bpf_ktime_get_ns();
     if (b)
         b->tokens -= after - ts;
-    c->stats.walks++;
+    c->stats.walks += type != WIRE_WAKER || !pad;
     c->stats.walk_ns += after - ts;
     return 0;
 }
@@ -400,6 +414,7 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
             o->flags |= WIRE_SPAN_YIELD;
     }
     preempted = o->flags & WIRE_SPAN_PREEMPTED;
+    o->place = off_place(o, t);
     if (!preempted && o->gil_sp && o->gil_same) {
         o->stack = WIRE_STACK_SAME;
         return;
@@ -540,20 +555,37 @@ static __always_inline int off_interrupted(struct task_struct *t)
     return (long)r->orig_ax < 0;
 }
 
+/* How much of the waker's stack is taken: wakers by the time that was waited for them, so that the many short
+ * waits, which are next to no time, cost next to none. */
+static __always_inline __u32 off_waker_part(struct off_task *o, struct off_cpu *c, __u64 waited, __u64 now,
+                                            struct off_bucket **b)
+{
+    o->unwalked += waited;
+    if (o->unwalked < off_config.min_ns * OFF_WAKER_MINS)
+        return WIRE_WAKER_SHORT;
+    *b = off_may_walk(c, 1, now);
+    if (!*b)
+        return WIRE_WAKER_BUDGET;
+    o->unwalked = 0;
+    return 0;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(off_waking, struct task_struct *p)
 {
     struct off_task *o = bpf_task_storage_get(&off_tasks, p, 0, 0);
     struct task_struct *waker = bpf_get_current_task_btf();
-    struct off_bucket *b;
+    struct off_bucket *b = 0;
     struct off_cpu *c;
-    __u64 now;
+    __u64 now, waited;
+    __u32 part;
 
     if (!o || !o->out || o->woken || (o->flags & WIRE_SPAN_PREEMPTED))
         return 0;
     now = bpf_ktime_get_ns();
     o->woken = now;
-    if (now - (o->wait.reason == off_config.gil ? o->gil_since : o->out) < off_config.min_ns)
+    waited = now - (o->wait.reason == off_config.gil ? o->gil_since : o->out);
+    if (waited < off_config.min_ns)
         return 0;
     if (off_interrupted(waker)) {
         o->flags |= WIRE_SPAN_IRQ;
@@ -566,8 +598,8 @@ int BPF_PROG(off_waking, struct task_struct *p)
         c->stats.no_room++;
         return 0;
     }
-    b = off_may_walk(c, 1, now);
-    if (!off_send_stack(c, b, ctx, WIRE_WAKER, now, p->pid, b ? 0 : WIRE_WAKER_BUDGET))
+    part = off_waker_part(o, c, waited, now, &b);
+    if (!off_send_stack(c, b, ctx, WIRE_WAKER, now, p->pid, part))
         o->flags |= WIRE_SPAN_WAKER;
     return cost_end(config_clock ? now : 0);
 }

@@ -65,11 +65,13 @@ struct stack_scratch {
     __u64 words[STACK_WORDS];
 };
 
-/* A place among 2^log for a key: the golden ratio's multiplier (Knuth, The Art of Computer Programming, 6.4).
- */
+/* The golden ratio's multiplier (Knuth, The Art of Computer Programming, 6.4). */
+#define STACK_GOLDEN 0x9e3779b97f4a7c15ULL
+
+/* A place among 2^log for a key. */
 static __always_inline __u32 stack_place(__u64 key, __u32 log)
 {
-    return (key * 0x9e3779b97f4a7c15ULL >> (64 - log)) & ((1u << log) - 1);
+    return (key * STACK_GOLDEN >> (64 - log)) & ((1u << log) - 1);
 }
 
 /* The mapping of pc into s->near. */

@@ -214,7 +214,8 @@ enum {
 
 /* `pad` of a WIRE_WAKER. */
 enum {
-    WIRE_WAKER_BUDGET = 1, /* only the kernel's part was taken */
+    WIRE_WAKER_BUDGET = 1, /* only the kernel's part was taken, for want of time, or */
+    WIRE_WAKER_SHORT = 2,  /* since the wait was short, and the thread's waits before it, too */
 };
 
 /* Why a span has no stack of its own. */

@@ -3,6 +3,7 @@
  * Time off the CPU: what threads wait for, where and who ends it; and how long they are runnable before they
  * run. The kernel's side sends spans at their end, the stacks of both ends before that.
  */
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
@@ -25,6 +26,7 @@ enum marker {
     MARKER_SHORT_WAITS,
     MARKER_SHORT_DELAYS,
     MARKER_BUDGET,
+    MARKER_SHORT_WAKE,
     MARKER_LOST,
     MARKER_BEFORE,
     MARKER_NEW,
@@ -33,13 +35,10 @@ enum marker {
 };
 
 static const char *const marker_texts[MARKERS] = {
-    [MARKER_SHORT_WAITS] = "[short waits]",
-    [MARKER_SHORT_DELAYS] = "[short delays]",
-    [MARKER_BUDGET] = "[stack over budget]",
-    [MARKER_LOST] = "[stack lost]",
-    [MARKER_BEFORE] = "[since before the recording]",
-    [MARKER_NEW] = "[new thread]",
-    [MARKER_IRQ] = "[irq]",
+    [MARKER_SHORT_WAITS] = "[short waits]",  [MARKER_SHORT_DELAYS] = "[short delays]",
+    [MARKER_BUDGET] = "[stack over budget]", [MARKER_SHORT_WAKE] = "[short wait: waker not walked]",
+    [MARKER_LOST] = "[stack lost]",          [MARKER_BEFORE] = "[since before the recording]",
+    [MARKER_NEW] = "[new thread]",           [MARKER_IRQ] = "[irq]",
 };
 
 /* Time off the CPU of one kind, and how much of it has no stack though it was long enough for one. */
@@ -54,6 +53,8 @@ struct collector {
     struct offcpu_before before;
     struct wait_kernel kernel;
     struct wait_namer namer;
+    struct map
+        walked; /* hash of where one waits, whose waker's task and kernel frames -> the waker's stack */
     struct buf scratch;
     uint32_t markers[MARKERS]; /* stacks of one frame; 0: not needed so far */
     struct total waits, delays;
@@ -93,8 +94,9 @@ static void on_blocked(void *arg, const void *record, size_t n)
         offcpu_before_add(&c->before, s->task.tid);
 }
 
-/* Only the kernel's frames are there. */
-static uint32_t kernel_stack(struct collector *c, struct process *p, const uint64_t *frames, uint32_t n)
+/* Only the kernel's frames are there; why, says the marker. */
+static uint32_t kernel_stack(struct collector *c, struct process *p, const uint64_t *frames, uint32_t n,
+                             enum marker why)
 {
     struct intern *in = &c->trace->taker.intern;
 
@@ -102,7 +104,7 @@ static uint32_t kernel_stack(struct collector *c, struct process *p, const uint6
     for (uint32_t i = 0; i < n; i++)
         *intern_push(in) = (struct raw_frame){.kind = FRAME_KERNEL, .addr = frames[i]};
     *intern_push(in) =
-        (struct raw_frame){.kind = FRAME_MARKER, .frame = intern_marker(in, marker_texts[MARKER_BUDGET])};
+        (struct raw_frame){.kind = FRAME_MARKER, .frame = intern_marker(in, marker_texts[why])};
     return intern_end(in, p);
 }
 
@@ -126,8 +128,11 @@ static void on_waker(void *arg, const void *record, size_t n)
         skip = wait_kernel_inner(&c->kernel.wake, frames, s->kernel_n);
         p = trace_task(c->trace, &s->task, s->head.ts, s->image, s->flags & (WIRE_KTHREAD | WIRE_NO_MM),
                        &w.task);
-        if (s->pad & WIRE_WAKER_BUDGET) {
-            w.stack = kernel_stack(c, p, frames + skip, s->kernel_n - skip);
+        w.kernel = hash_bytes(frames + skip, (s->kernel_n - skip) * sizeof(*frames));
+        w.unwalked = (s->pad & WIRE_WAKER_SHORT) != 0;
+        if (s->pad) {
+            w.stack = kernel_stack(c, p, frames + skip, s->kernel_n - skip,
+                                   w.unwalked ? MARKER_SHORT_WAKE : MARKER_BUDGET);
         } else {
             offcpu_copy(&c->scratch, s, skip);
             w.stack = stack_take(&c->trace->taker, p, (const struct wire_sample *)c->scratch.data, &flags);
@@ -185,8 +190,22 @@ static void total(struct total *t, uint64_t ns, const struct wire_span *s)
         t->nostack_ns += ns;
 }
 
+/* Of short waits some wakers are walked: the others of that thread that end a wait at the same place by the
+ * same call are taken to be where the last of them was. */
+static uint32_t waker_stack(struct collector *c, const struct offcpu_waker *w, uint32_t waits_at)
+{
+    uint64_t key = hash_mix(w->kernel, (uint64_t)waits_at << 32 | w->task), *known;
+
+    if (!w->unwalked) {
+        *map_put(&c->walked, key) = w->stack;
+        return w->stack;
+    }
+    known = map_get(&c->walked, key);
+    return known ? (uint32_t)*known : w->stack;
+}
+
 static struct wait span_wait(struct collector *c, const struct wire_span *s, const struct process *p,
-                             const struct offcpu_pending *pending)
+                             const struct offcpu_pending *pending, uint32_t waits_at)
 {
     struct wait w = {.reason = (uint8_t)s->wait.reason};
     struct wire_wait on = s->wait;
@@ -203,7 +222,7 @@ static struct wait span_wait(struct collector *c, const struct wire_span *s, con
     } else if (s->flags & WIRE_SPAN_WAKER && pending && pending->waker.ts == s->woken) {
         w.irq = pending->waker.irq;
         w.waker_task = pending->waker.task;
-        w.waker_stack = pending->waker.stack;
+        w.waker_stack = waker_stack(c, &pending->waker, waits_at);
     }
     return w;
 }
@@ -272,7 +291,7 @@ static void on_span(void *arg, const void *record, size_t n)
         ev.kind = EVENT_OFFCPU;
         ev.ts = s->head.ts;
         ev.dur = s->blocked;
-        wait = span_wait(c, s, p, pending);
+        wait = span_wait(c, s, p, pending, ev.stack);
         ev.attr = waits_add(&c->ctx->store->waits, &wait);
         /* Open at the end and woken by then: what is open is the wait for a CPU. */
         ev.flags |= s->flags & WIRE_SPAN_OPEN && !s->woken ? EVENT_OPEN : 0;
@@ -381,6 +400,7 @@ static void offcpu_free(struct collector *c)
     offcpu_threads_release(&c->threads);
     wait_kernel_release(&c->kernel);
     wait_namer_release(&c->namer);
+    map_release(&c->walked);
     buf_release(&c->scratch);
     free(c);
 }
@@ -456,6 +476,7 @@ static void offcpu_ids(struct collector *c, struct store_visit *v)
 
     trace_ids(c->trace, v);
     wait_namer_ids(&c->namer, v);
+    map_release(&c->walked); /* its keys have ids in them */
     for (size_t i = 0; i < MARKERS; i++)
         store_visit_stack(v, &c->markers[i]);
     for (size_t i = 0; (s = map_next(&c->threads.by_tid, &i));) {

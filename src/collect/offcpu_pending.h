@@ -17,7 +17,9 @@
 struct offcpu_waker {
     uint64_t ts; /* when it woke; 0: nobody */
     uint32_t task, stack;
+    uint64_t kernel; /* hash of its kernel frames */
     uint8_t irq;
+    uint8_t unwalked; /* only they are in stack, since the wait was short */
 };
 
 struct offcpu_pending {

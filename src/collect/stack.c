@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/stack.h"
 
+#include "base/hash.h"
 #include "model/store_visit.h"
 
 #include <string.h>
@@ -12,6 +13,21 @@ struct parts {
     const struct py_frame *python;
     const uint8_t *stack;
 };
+
+/* What became of a record, as it is kept by its hash: threads wait at few places, and often. */
+struct taken {
+    uint32_t stack;
+    uint16_t flags, unplaced;
+};
+
+union taken_slot {
+    struct taken taken;
+    uint64_t slot;
+};
+
+_Static_assert(sizeof(union taken_slot) == sizeof(uint64_t), "the value of a map");
+
+enum { MEMO_MAX = 100000 };
 
 void stack_taker_init(struct stack_taker *k, struct store *s, struct meta *m, struct bpfside *b,
                       struct track *t)
@@ -28,6 +44,7 @@ void stack_taker_ids(struct stack_taker *k, struct store_visit *v)
     if (k->visited == v->pass)
         return;
     k->visited = v->pass;
+    map_release(&k->memo);
     intern_ids(&k->intern, v);
     pythons_ids(&k->pythons, v);
     store_visit_frame(v, &k->truncated);
@@ -38,6 +55,7 @@ void stack_taker_ids(struct stack_taker *k, struct store_visit *v)
 
 void stack_taker_release(struct stack_taker *k)
 {
+    map_release(&k->memo);
     intern_release(&k->intern);
     pythons_release(&k->pythons);
 }
@@ -185,8 +203,43 @@ static void user_part(struct stack_taker *k, struct process *p, const struct wir
     }
 }
 
+/* The hash of a record that was walked whole; 0: it was not, or there is more to it. */
+static uint64_t memo_key(const struct process *p, const struct wire_sample *s, const struct parts *parts)
+{
+    uint64_t of;
+
+    if (!p || s->flags & (WIRE_NO_MM | WIRE_EXECVE) || (s->status != WALK_ROOT && s->status != WALK_FULL) ||
+        (s->python_n && !p->python))
+        return 0;
+    of = hash_mix(p->start ^ p->epoch, (uint64_t)p->tgid << 32 | (p->python ? p->python->generation : 0));
+    of = hash_mix(of ^ s->flags, (uint64_t)s->status << 48 | (uint64_t)s->kernel_n << 32 |
+                                     (uint64_t)s->native_n << 16 | s->python_n);
+    return hash_mix(of, hash_bytes(parts->kernel,
+                                   (size_t)((const char *)parts->stack - (const char *)parts->kernel))) |
+           1;
+}
+
+static uint32_t take(struct stack_taker *k, struct process *p, const struct wire_sample *s,
+                     const struct parts *parts, uint16_t *flags)
+{
+    push_kernel(&k->intern, s, parts);
+    k->kernel_lost += !!(s->flags & WIRE_KERNEL_LOST);
+    if (!p ||
+        s->flags & WIRE_NO_MM) /* there is no user stack, or no longer: what the kernel does is all of it */
+        *flags |= EVENT_ROOT;
+    else
+        user_part(k, p, s, parts, flags);
+    if (!k->intern.raw.n) {
+        k->nostack++;
+        push_marker(k, &k->lost, "[stack lost]");
+    }
+    return intern_end(&k->intern, p);
+}
+
 uint32_t stack_take(struct stack_taker *k, struct process *p, const struct wire_sample *s, uint16_t *flags)
 {
+    uint64_t key, unplaced = k->merged.unplaced, *known;
+    union taken_slot t = {0};
     struct parts parts;
 
     *flags = s->flags & WIRE_USER ? EVENT_USER : 0;
@@ -196,16 +249,21 @@ uint32_t stack_take(struct stack_taker *k, struct process *p, const struct wire_
         push_marker(k, &k->lost, "[stack lost]");
         return intern_end(&k->intern, p);
     }
-    push_kernel(&k->intern, s, &parts);
-    k->kernel_lost += !!(s->flags & WIRE_KERNEL_LOST);
-    if (!p ||
-        s->flags & WIRE_NO_MM) /* there is no user stack, or no longer: what the kernel does is all of it */
-        *flags |= EVENT_ROOT;
-    else
-        user_part(k, p, s, &parts, flags);
-    if (!k->intern.raw.n) {
-        k->nostack++;
-        push_marker(k, &k->lost, "[stack lost]");
+    key = memo_key(p, s, &parts);
+    known = key ? map_get(&k->memo, key) : NULL;
+    if (known) {
+        t.slot = *known;
+        *flags = t.taken.flags;
+        k->merged.unplaced += t.taken.unplaced;
+        return t.taken.stack;
     }
-    return intern_end(&k->intern, p);
+    t.taken.stack = take(k, p, s, &parts, flags);
+    if (key && !(s->flags & WIRE_KERNEL_LOST)) {
+        t.taken.flags = *flags;
+        t.taken.unplaced = (uint16_t)(k->merged.unplaced - unplaced);
+        if (k->memo.n >= MEMO_MAX)
+            map_release(&k->memo);
+        *map_put(&k->memo, key) = t.slot;
+    }
+    return t.taken.stack;
 }

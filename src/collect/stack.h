@@ -24,6 +24,7 @@ struct stack_taker {
     uint64_t nostack;         /* samples whose user part was lost */
     uint64_t kernel_lost;     /* those whose kernel part could not be had */
     struct py_merge_stats merged;
+    struct map memo; /* hash of what the kernel's side sent, walked whole -> struct taken */
 
     /* The sample at hand. */
     struct process *process;
