@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/wait_holders.h"
 
+#include "base/hash.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_AGAIN_NS 1000000000ull
+#define READ_AGAIN_NS 1000000000ull /* at most that often: it costs some us a descriptor */
+#define TRUSTED_NS    4000000000ull /* a list that could tell */
 
 enum { WHOLE_READS_MAX = 4, FDS_MAX = 4096 /* of one process */ };
 
@@ -57,7 +60,8 @@ static void read_process(struct wait_holders *h, pid_t pid)
         link[n] = '\0';
         ino = inode_of(link);
         if (ino)
-            *vec_push(&h->list) = (struct wait_holder){ino, pid, modes_of(dirfd(dir), d->d_name)};
+            *vec_push(&h->list) = (struct wait_holder){
+                ino, pid, *link == 's' ? HOLDER_READS | HOLDER_WRITES : modes_of(dirfd(dir), d->d_name)};
     }
     closedir(dir);
 }
@@ -77,11 +81,16 @@ static void sort(struct wait_holders *h)
         qsort(h->list.a, h->list.n, sizeof(*h->list.a), by_inode);
 }
 
-int wait_holders_read(struct wait_holders *h, const pid_t *pids, size_t n, uint64_t now)
+int wait_holders_read(struct wait_holders *h, uint64_t ino, const pid_t *pids, size_t n, uint64_t now)
 {
-    if (h->read_ns && now - h->read_ns < READ_AGAIN_NS)
+    uint64_t of = hash_bytes(pids, n * sizeof(*pids)), age = now - h->read_ns;
+    size_t first;
+
+    if (h->read_ns &&
+        (age < READ_AGAIN_NS || (age < TRUSTED_NS && of == h->of && wait_holders_of(h, ino, &first))))
         return 0;
     h->read_ns = now;
+    h->of = of;
     vec_clear(&h->list);
     for (size_t i = 0; i < n; i++)
         read_process(h, pids[i]);

@@ -19,14 +19,15 @@ struct wait_holder {
 struct wait_holders {
     VEC(struct wait_holder) list; /* sorted by inode */
     uint64_t read_ns;             /* when; 0: never */
+    uint64_t of;                  /* which processes were asked for then */
     unsigned whole_reads;
 };
 
 void wait_holders_release(struct wait_holders *h);
 
-/* Reads again, unless that was done just now: the processes given, or all there are (a few times at most).
- * 1: it did. */
-int wait_holders_read(struct wait_holders *h, const pid_t *pids, size_t n, uint64_t now);
+/* Reads again, unless that was done just now, or lately, of the same processes, and `ino` was met: the
+ * processes given, or all there are (a few times at most). 1: it did. */
+int wait_holders_read(struct wait_holders *h, uint64_t ino, const pid_t *pids, size_t n, uint64_t now);
 int wait_holders_read_all(struct wait_holders *h, uint64_t now);
 
 /* The entries of an inode: *first is the index of the first of them. */

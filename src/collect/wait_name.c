@@ -54,7 +54,7 @@ static size_t holders_of(struct wait_namer *n, uint64_t ino, size_t *first)
     for (size_t i = 0; i < ps->list.n; i++)
         if (ps->list.a[i]->ns_tgid && !ps->list.a[i]->gone)
             *vec_push(&pids) = (pid_t)ps->list.a[i]->ns_tgid;
-    wait_holders_read(&n->holders, pids.a, pids.n, now);
+    wait_holders_read(&n->holders, ino, pids.a, pids.n, now);
     vec_release(&pids);
     found = wait_holders_of(&n->holders, ino, first);
     return found;

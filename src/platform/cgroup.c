@@ -6,9 +6,11 @@
 #include "platform/sysfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LEVELS = 64 }; /* that are looked at on the way up */
 
@@ -162,6 +164,25 @@ static void find_all(struct cgroup *c, const char *groups, const char *mounts)
     buf_release(&name);
 }
 
+/* The group that all are in is the machine. Of version 1 it alone has these files, of version 2 all others
+ * have a type. */
+static int is_all(int root, const char *dir, int v1)
+{
+    static const char *const of_v1[] = {"cgroup.sane_behavior", "release_agent"};
+    struct buf path = {0};
+    int found = 0;
+
+    if (!dir)
+        return 1;
+    for (size_t i = 0; i < (v1 ? ARRAY_SIZE(of_v1) : 1); i++) {
+        buf_clear(&path);
+        buf_addf(&path, "%s/%s", dir, v1 ? of_v1[i] : "cgroup.type");
+        found = found || !faccessat(root, buf_str(&path), F_OK, 0);
+    }
+    buf_release(&path);
+    return v1 ? found : !found;
+}
+
 int cgroup_open(struct cgroup *c, int root, pid_t pid, struct err *e)
 {
     struct buf groups = {0}, mounts = {0};
@@ -176,6 +197,9 @@ int cgroup_open(struct cgroup *c, int root, pid_t pid, struct err *e)
         rc = err_sys(e, errno, "/proc/self/mountinfo");
     if (!rc)
         find_all(c, groups.data, mounts.data);
+    c->cpu_is_all = is_all(root, c->cpu_is_v1 ? c->cpu : c->unified, c->cpu_is_v1);
+    c->mem_is_all = is_all(root, c->mem_is_v1 ? c->memory : c->unified, c->mem_is_v1);
+    c->unified_is_all = is_all(root, c->unified, 0);
     if (!rc && !c->cpu && !c->cpuacct && !c->memory && !c->unified)
         rc = err_set(e, "no control groups are mounted here that tell of it");
     buf_release(&groups);
@@ -283,24 +307,12 @@ static void read_cpu_limit(struct reader *r, struct cgroup_figures *out)
         read_throttling(r, dir, tightest, out);
 }
 
-/* The group that all are in is the machine. Of version 1 it alone has these files, of version 2 all others
- * have a type. */
-static int is_all(struct reader *r, const char *dir, int v1)
-{
-    if (!dir)
-        return 1;
-    if (v1)
-        return text_of(r, dir, strlen(dir), "cgroup.sane_behavior") ||
-               text_of(r, dir, strlen(dir), "release_agent");
-    return !text_of(r, dir, strlen(dir), "cgroup.type");
-}
-
 static void read_cpu(struct reader *r, struct cgroup_figures *out)
 {
     const struct cgroup *c = r->c;
     const char *text;
 
-    if (is_all(r, c->cpu_is_v1 ? c->cpu : c->unified, c->cpu_is_v1))
+    if (c->cpu_is_all)
         return;
     if (c->cpuacct) {
         if (!number(r, c->cpuacct, strlen(c->cpuacct), "cpuacct.usage", &out->cpu_ns))
@@ -335,7 +347,7 @@ static void read_memory(struct reader *r, struct cgroup_figures *out)
     const char *dir = r->c->mem_is_v1 ? r->c->memory : r->c->unified, *text;
     size_t n = dir ? strlen(dir) : 0;
 
-    if (is_all(r, dir, r->c->mem_is_v1) ||
+    if (r->c->mem_is_all ||
         number(r, dir, n, r->c->mem_is_v1 ? "memory.usage_in_bytes" : "memory.current", &out->memory))
         return;
     out->has |= CGROUP_HAS_MEMORY;
@@ -359,7 +371,7 @@ static void read_pressure(struct reader *r, struct cgroup_figures *out)
     uint64_t *const to[] = {&out->pressure_cpu_ns, &out->pressure_memory_ns, &out->pressure_io_ns};
     const char *dir = r->c->unified;
 
-    if (is_all(r, dir, 0))
+    if (r->c->unified_is_all)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         const char *text = text_of(r, dir, strlen(dir), names[i]);

@@ -44,6 +44,7 @@ struct cgroup {
     char *unified;            /* version 2 */
     char *tops[4];            /* where each of them is mounted: cpu, cpuacct, memory, unified */
     int cpu_is_v1, mem_is_v1; /* who has them, where both versions are there */
+    int cpu_is_all, mem_is_all, unified_is_all; /* the group that all are in is the machine: not told */
 };
 
 /* -1 with `e`: it is gone, or no control groups are mounted that tell of it. */

@@ -60,8 +60,10 @@ static size_t read_scaling(int root, struct cpufreq *out)
 
         snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/cpufreq/scaling_cur_freq", cpu);
         if (sysfile_read_path(root, path, &text) || sysfile_number(text.data, &khz)) {
-            if (cpu == 0) /* the boot CPU can't be taken away: there is no cpufreq */
+            if (cpu == 0) { /* the boot CPU can't be taken away: there is no cpufreq */
+                out->no_scaling = 1;
                 break;
+            }
             missing++;
             continue;
         }
@@ -76,7 +78,7 @@ size_t cpufreq_read(int root, struct cpufreq *out)
 {
     struct buf text = {0};
 
-    if (!read_scaling(root, out) && !sysfile_read_path(root, "proc/cpuinfo", &text))
+    if ((out->no_scaling || !read_scaling(root, out)) && !sysfile_read_path(root, "proc/cpuinfo", &text))
         cpufreq_parse_cpuinfo(text.data, out);
     buf_release(&text);
     return out->list.n;

@@ -14,6 +14,7 @@ struct cpufreq_rate {
 
 struct cpufreq {
     VEC(struct cpufreq_rate) list;
+    int no_scaling; /* /sys has none: not looked for again */
 };
 
 /* Of all CPUs that tell; 0 where none does. `out` is used again. */

@@ -200,13 +200,13 @@ static void pipe_ends_have_holders(void **state)
     int p[2];
 
     assert_int_equal(pipe(p), 0);
-    assert_int_equal(wait_holders_read(&h, &self, 1, 1), 1);
+    assert_int_equal(wait_holders_read(&h, inode(p[0]), &self, 1, 1), 1);
     assert_int_equal(wait_holders_of(&h, inode(p[0]), &first), 2);
     assert_int_equal(h.list.a[first].pid, self);
     assert_int_equal(h.list.a[first].modes | h.list.a[first + 1].modes, HOLDER_READS | HOLDER_WRITES);
     assert_int_not_equal(h.list.a[first].modes, h.list.a[first + 1].modes);
     assert_int_equal(wait_holders_of(&h, 1, &first), 0);
-    assert_int_equal(wait_holders_read(&h, &self, 1, 2), 0); /* just read */
+    assert_int_equal(wait_holders_read(&h, inode(p[0]), &self, 1, 2), 0); /* just read */
     wait_holders_release(&h);
     close(p[0]);
     close(p[1]);
