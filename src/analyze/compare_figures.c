@@ -237,7 +237,7 @@ static void find_discoveries(struct comparison *out)
     for (size_t i = 0; i < out->figures.n; i++)
         if (!isnan(out->figures.a[i].value.p))
             p[n++] = out->figures.a[i].value.p;
-    stats_discoveries(p, p, n);
+    stats_discoveries(p, NULL, p, n);
     n = 0;
     for (size_t i = 0; i < out->figures.n; i++) {
         struct comparison_value *v = &out->figures.a[i].value;

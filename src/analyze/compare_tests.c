@@ -291,14 +291,18 @@ static void set_values(struct tester *x)
     }
 }
 
+/* The heavier a row, the more of the false alarms that may be are its own: what takes much matters most. */
 static void find_discoveries(struct tester *x)
 {
     size_t n = x->list.n;
-    double *p = mem_calloc(n + 1, sizeof(*p));
+    double *p = mem_calloc(n + 1, sizeof(*p)), *weight = mem_calloc(n + 1, sizeof(*weight));
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         p[i] = x->t->values[x->list.a[i]].p;
-    stats_discoveries(p, p, n);
+        weight[i] = x->t->share[2 * x->list.a[i]] + x->t->share[2 * x->list.a[i] + 1];
+    }
+    stats_discoveries(p, weight, p, n);
+    free(weight);
     for (size_t i = 0; i < n; i++) {
         x->t->values[x->list.a[i]].q = p[i];
         x->t->values[x->list.a[i]].significant = p[i] <= x->c->o.alpha;

@@ -207,13 +207,13 @@ static int by_p(const void *pa, const void *pb)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-void stats_discoveries(const double *p, double *q, size_t n)
+void stats_discoveries(const double *p, const double *weight, double *q, size_t n)
 {
     struct ranked *r = mem_calloc(n + 1, sizeof(*r));
-    double least = 1;
+    double least = 1, mean = weight ? stats_mean(weight, n) : 1;
 
     for (size_t i = 0; i < n; i++)
-        r[i] = (struct ranked){p[i], i};
+        r[i] = (struct ranked){weight && mean > 0 ? p[i] * mean / fmax(weight[i], 1e-9 * mean) : p[i], i};
     qsort(r, n, sizeof(*r), by_p);
     for (size_t i = n; i-- > 0;) {
         least = fmin(least, r[i].p * (double)n / (double)(i + 1));

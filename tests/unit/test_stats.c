@@ -73,14 +73,18 @@ static void permutation_by_chance(void **state)
 
 static void discoveries(void **state)
 {
-    static const double p[] = {0.04, 0.001, 0.03, 0.5};
+    static const double p[] = {0.04, 0.001, 0.03, 0.5}, weight[] = {4, 1, 1, 2};
     double q[4];
 
-    stats_discoveries(p, q, 4);
+    stats_discoveries(p, NULL, q, 4);
     assert_near(q[1], 0.004, 1e-12);
     assert_near(q[2], 0.04 * 4 / 3, 1e-12); /* no more than that of the next one */
     assert_near(q[0], 0.04 * 4 / 3, 1e-12);
     assert_near(q[3], 0.5, 1e-12);
+    stats_discoveries(p, weight, q, 4); /* p by weight: 0.02, 0.002, 0.06, 1 */
+    assert_near(q[1], 0.008, 1e-12);
+    assert_near(q[0], 0.04, 1e-12);
+    assert_near(q[2], 0.08, 1e-12);
 }
 
 /* Variances that are drawn around 4 with 12 degrees of freedom: both are found again; equal ones have no end
