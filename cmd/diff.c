@@ -26,7 +26,7 @@ static const struct opt options[] = {
     OPT_LIST(0, "base", struct diff_opts, base, "SESSION...",
              "runs of the base side: sessions, folders of sessions, files of folded stacks"),
     OPT_LIST(0, "new", struct diff_opts, new, "SESSION...", "runs of the new side"),
-    OPT_CHOICE('f', "format", struct diff_opts, format, "FORMAT", "text", "text|md|json|folded|junit",
+    OPT_CHOICE('f', "format", struct diff_opts, format, "FORMAT", "text", "text|md|html|svg|json|folded|junit",
                "what to write"),
     OPT_STRING('o', "output", struct diff_opts, output, "FILE", "write there, and the verdict on stdout"),
     OPT_CHOICE(0, "metric", struct diff_opts, metric, "METRIC", "oncpu", "oncpu|offcpu|waker|runq|gil|gpu",

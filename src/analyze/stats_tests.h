@@ -47,10 +47,10 @@ double stats_permutation(const double *a, size_t na, const double *b, size_t nb)
 int stats_can_permute(size_t na, size_t nb, size_t tests, double alpha);
 
 /*
- * Benjamini, Hochberg, Journal of the Royal Statistical Society B 57(1), 1995: q[i] is the least false discovery
- * rate at which test i is a discovery. With weights (NULL: all the same) p[i] counts as p[i] by its weight in
- * their mean: Genovese, Roeder, Wasserman, Biometrika 93(3), 2006; they must not be chosen by p. p and q may be
- * one array.
+ * Benjamini, Hochberg, Journal of the Royal Statistical Society B 57(1), 1995: q[i] is the least false
+ * discovery rate at which test i is a discovery. With weights (NULL: all the same) p[i] counts as p[i] by its
+ * weight in their mean: Genovese, Roeder, Wasserman, Biometrika 93(3), 2006; they must not be chosen by p. p
+ * and q may be one array.
  */
 void stats_discoveries(const double *p, const double *weight, double *q, size_t n);
 

@@ -158,3 +158,27 @@ assert any(c.get("name") == "x|<b>&`*@you" for c in s.iter("testcase"))'
     "$WPROF" diff --json base new >d.json
     value d.json 'len(d["base"]["sessions"]) == 2 and d["certainty"] == "medium" and row("b")["change"] > 0.2'
 }
+
+@test "diff: the flame graph in both directions, as a picture and in a page" {
+    printf 'a;gone<b> 60\na;same 40\n' >one.folded
+    printf 'a;come 50\na;same 50\n' >two.folded
+    "$WPROF" diff --format svg one.folded two.folded >d.svg
+    "$WPROF" diff --format html --fail-above 5% -o d.html one.folded two.folded || [ $? -eq 1 ]
+    python3 - <<'END'
+import re, xml.etree.ElementTree as t
+text = open("d.svg").read()
+root = t.fromstring(text)
+ns = "{http://www.w3.org/2000/svg}"
+box = lambda part, name: next(g for g in t.fromstring("<x xmlns='http://www.w3.org/2000/svg'>" + part + "</x>").iter(ns + "g")
+                              if g.find(ns + "title").text.startswith(name))
+after, before = text.split("BEFORE: ")[0].split("AFTER: ")[1], text.split("BEFORE: ")[1]
+after, before = ("<text>" + after).split("\n", 1)[1], ("<text>" + before).split("\n", 1)[1].replace("</svg>", "")
+after, before = after[:after.rindex("<text class=\"h\"")], before
+assert box(after, "come").find(ns + "rect").get("class").startswith("m"), "what came is red after"
+assert box(before, "gone<b>").find(ns + "rect").get("class").startswith("l"), "what went is blue before"
+assert "base 60.0 %, new 0.00 %: -60.0 % points" in box(before, "gone<b>").find(ns + "title").text
+assert "gone" not in after and "come" not in before
+page = open("d.html").read()
+assert "FAIL: " in page and "AFTER: " in page and "BEFORE: " in page and "<script" not in page and "gone<b>" not in page
+END
+}

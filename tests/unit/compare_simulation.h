@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recordings of a made-up program, whose differences are known: how often does a comparison find what is not
- * there, or miss what is? A run takes samples of `functions` functions, the shares of which fall as 1 / (rank + 2);
- * each function's time varies from run to run by `variation`, all of them together by `speed`, and samples are
- * independent. Shared by the unit test and by the bench.
+ * there, or miss what is? A run takes samples of `functions` functions, the shares of which fall as 1 / (rank
+ * + 2); each function's time varies from run to run by `variation`, all of them together by `speed`, and
+ * samples are independent. Shared by the unit test and by the bench.
  */
 #ifndef WPROF_TESTS_COMPARE_SIMULATION_H
 #define WPROF_TESTS_COMPARE_SIMULATION_H
@@ -17,21 +17,22 @@
 #include <string.h>
 
 struct simulation {
-    const char *per;         /* as compare_opts */
+    const char *per;          /* as compare_opts */
     unsigned functions, runs; /* runs a side */
-    double first;            /* samples of the first function, on average */
-    double variation, speed; /* coefficients of variation between runs */
-    double growth;           /* of the first function on the new side: 0.1 is 10 % */
-    unsigned slices;         /* samples stand at so many times, in bursts as long as one; 0: at none */
-    double uneven;           /* functions' own variation: by exp() of so many standard deviations */
-    const char *only;        /* as compare_opts */
+    double first;             /* samples of the first function, on average */
+    double variation, speed;  /* coefficients of variation between runs */
+    double growth;            /* of the first function on the new side: 0.1 is 10 % */
+    unsigned slices;          /* samples stand at so many times, in bursts as long as one; 0: at none */
+    double uneven;            /* functions' own variation: by exp() of so many standard deviations */
+    const char *only;         /* as compare_opts */
     double alpha;
 };
 
 /* What came of many comparisons. */
 struct simulation_rates {
-    unsigned trials, any, gates, found; /* something was significant; the gate of 5 % failed; the first function was */
-    unsigned covered;                   /* the interval of the first one held what was planted */
+    unsigned trials, any, gates,
+        found;        /* something was significant; the gate of 5 % failed; the first function was */
+    unsigned covered; /* the interval of the first one held what was planted */
 };
 
 static inline double simulation_share(const struct simulation *m, unsigned i)
@@ -86,7 +87,8 @@ static inline void simulation_run(struct session *s, const struct simulation *m,
         f.func = strtab_add(&s->store.strings, name);
         mean *= i ? 1 : 1 + growth;
         ns += mean;
-        simulation_function(s, m, r, stacks_push(&s->store.stacks, root, frames_add(&s->store.frames, &f)), mean);
+        simulation_function(s, m, r, stacks_push(&s->store.stacks, root, frames_add(&s->store.frames, &f)),
+                            mean);
     }
     if (s->store.events.n)
         qsort(s->store.events.a, s->store.events.n, sizeof(*s->store.events.a), simulation_by_time);
