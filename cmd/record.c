@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "limits.h"
 
 #include "analyze/jit_advice.h"
 #include "base/log.h"
@@ -21,7 +22,7 @@ enum { MAX_FREQUENCY = 100000 };
 
 struct record_opts {
     const char *output, *event, *collect, *without, *cgroup, *container, *tier, *start_on, *stop_on, *capture,
-        *ring;
+        *ring, *limits;
     uint64_t frequency, duration, delay, max_size, min_block;
     uint64_t interval, min_bytes, min_messages, hops;
     int pipe_bytes;
@@ -60,10 +61,7 @@ static const struct opt options[] = {
                  "keep the topology of every TIME too: a line each in topology.ndjson"),
     OPT_UINT(0, "hops", struct record_opts, hops, "N", "3", NULL,
              "the topology reaches so far from what is recorded, in edges; 0: no limit"),
-    OPT_SIZE(0, "min-bytes", struct record_opts, min_bytes, "SIZE", "0", NULL,
-             "leave connections that carried less out of the topology (witty-profiler: 240)"),
-    OPT_UINT(0, "min-messages", struct record_opts, min_messages, "N", "0", NULL,
-             "the same by messages (witty-profiler: 5)"),
+    OPT_LIMITS(struct record_opts, "messages"),
     OPT_FLAG(0, "pipe-bytes", struct record_opts, pipe_bytes,
              "count what goes through pipes; makes every system call of the machine slower"),
     {0, "collect", OPT_TYPE_STRING, offsetof(struct record_opts, collect), "LIST", NULL, "record.collect",
@@ -207,11 +205,11 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
 static int run(const void *values, const struct config *cfg, int argc, char **argv)
 {
     const struct record_opts *o = values;
-    const struct topology_opts topology = {.interval = o->interval,
-                                           .min_bytes = o->min_bytes,
-                                           .min_messages = o->min_messages,
-                                           .hops = (unsigned)o->hops,
-                                           .pipe_bytes = o->pipe_bytes};
+    struct topology_opts topology = {.interval = o->interval,
+                                     .min_bytes = o->min_bytes,
+                                     .min_messages = o->min_messages,
+                                     .hops = (unsigned)o->hops,
+                                     .pipe_bytes = o->pipe_bytes};
     struct record_seal seal = {
         .inlines = o->inlines,
         .done = (o->jvm ? JIT_ADVICE_JVM : 0) | (o->jit_names ? JIT_ADVICE_NAMES : 0),
@@ -247,6 +245,7 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
     struct err e = {0};
     int code;
 
+    limits_fill(o->limits, &topology.min_bytes, &topology.min_messages);
     if (o->quiet || o->verbose)
         log_set_level(o->verbose ? LOG_DEBUG : LOG_ERROR);
     code = check(o, argc);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "limits.h"
 #include "product.h"
 #include "topology.h"
 
@@ -20,7 +21,8 @@ struct topo_values {
     struct opt_list pids;
     uint64_t duration, interval, hops, timeout, top, min_bytes, min_messages;
     const char *root, *seed, *without, *around, *match, *format, *output;
-    const char *layout, *gexf;
+    const char *layout, *gexf, *limits;
+    uint64_t numa_switches, numa_cpu, numa_busy;
     uint64_t max_nodes;
     int sources, schema;
 };
@@ -48,10 +50,13 @@ static const struct opt options[] = {
     OPT_DURATION(0, "timeout", struct topo_values, timeout, "TIME", "5s", NULL,
                  "a source that takes longer is left out"),
     OPT_UINT(0, "top", struct topo_values, top, "N", "10", NULL, "processes that the source top-cpu takes"),
-    OPT_SIZE(0, "min-bytes", struct topo_values, min_bytes, "SIZE", "0", NULL,
-             "leave counted connections out that carried less (witty-profiler: 240)"),
-    OPT_UINT(0, "min-messages", struct topo_values, min_messages, "N", "0", NULL,
-             "the same by segments with data (witty-profiler: 5)"),
+    OPT_LIMITS(struct topo_values, "segments with data"),
+    OPT_UINT(0, "numa-switches", struct topo_values, numa_switches, "PERCENT", "10", NULL,
+             "threads are joined to NUMA nodes that have so much of their process's switches"),
+    OPT_UINT(0, "numa-cpu", struct topo_values, numa_cpu, "PERCENT", "10", NULL,
+             "and those that have more than so much of its CPU time"),
+    OPT_UINT(0, "numa-busy", struct topo_values, numa_busy, "PERCENT", "1", NULL,
+             "NUMA nodes are found of processes that use so much of a CPU, and of --pid"),
     OPT_FLAG(0, "sources", struct topo_values, sources, "list the sources"),
     OPT_FLAG(0, "schema", struct topo_values, schema, "print the JSON schema of --format json"),
 };
@@ -275,6 +280,10 @@ static int run(const struct topo_values *v, const struct pids *pids, struct err 
     l.opts.limits.top_cpu = (unsigned)v->top;
     l.opts.limits.min_bytes = v->min_bytes;
     l.opts.limits.min_messages = v->min_messages;
+    limits_fill(v->limits, &l.opts.limits.min_bytes, &l.opts.limits.min_messages);
+    l.opts.limits.numa_switches = (double)v->numa_switches / 100;
+    l.opts.limits.numa_cpu = (double)v->numa_cpu / 100;
+    l.opts.limits.numa_busy = (double)v->numa_busy / 100;
     graph_init(&l.all);
     rc = v->duration ? look_for(&l, e) : look(&l, e);
     if (!rc && strcmp(v->format, "ndjson") != 0)

@@ -23,7 +23,8 @@
 
 #define SECOND 1000000000ull
 
-/* A look costs some 10 ms: without --interval the second is 16 s after the first, the third 9 minutes later. */
+/* A look costs some 10 ms: without --interval the second is 16 s after the first, the third 9 minutes later.
+ */
 #define FIRST_NS    (SECOND / 2) /* a command that is over by then is told by its events alone */
 #define LATER_TIMES 32
 #define LINES_MAX   (256ull << 20)

@@ -23,6 +23,10 @@ load topo
     done
     graph --min-bytes 1000 --min-messages 1
     in_graph 'len(edges("tcp", a, b)) == 1'
+    graph --limits witty # 5 packets
+    in_graph 'not edges("tcp", a, b) and "too small" in cover("socket")["detail"]'
+    graph --limits witty --min-messages 1
+    in_graph 'len(edges("tcp", a, b)) == 1'
 }
 
 @test "unix sockets with a path, abstract, datagrams; UDP" {

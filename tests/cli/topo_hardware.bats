@@ -149,6 +149,12 @@ made_up() {
     # kept for their switches: 900 of 982 voluntary, 800 of 950 others; 10 % of the CPU time is not more than that
     check '{e["a"]: e["weight"] for e in edges("access-status")} == {"Thread(tid=4711)": .6, "Thread(tid=4712)": .3}'
     check '[e["b"] for e in edges("access-status", "Thread(tid=4712)")] == ["Numa(numa0)"]'
+    # the rule by other shares: 10 % of the CPU time is more than 9, 900 of 982 switches are less than all
+    graph "$tree" --seed numa-use --hops 0 --numa-cpu 9
+    check '{e["weight"] for e in edges("access-status")} == {.6, .3, .1}'
+    graph "$tree" --seed numa-use --hops 0 --numa-cpu 50 --numa-switches 100
+    check '{e["a"]: e["weight"] for e in edges("access-status")} == {"Thread(tid=4711)": .6}'
+    graph "$tree" --seed numa-use --hops 0
     # witty-profiler's shape takes it
     "$WPROF" import -o "$BATS_TEST_TMPDIR/s" "$json"
     "$WPROF" export --format witty "$BATS_TEST_TMPDIR/s" >"$BATS_TEST_TMPDIR/witty.json"

@@ -113,7 +113,10 @@ END
     talk tcp4 --min-bytes 14k
     in_graph 'not flow("tcp", a, b) and "1 below the limits" in coverage("flows")["detail"]'
     rm -r "$dir"
-    talk tcp4 --min-bytes 240 --min-messages 1
+    talk tcp4 --limits witty
+    in_graph 'not flow("tcp", a, b) and "1 below the limits" in coverage("flows")["detail"]'
+    rm -r "$dir"
+    talk tcp4 --limits witty --min-messages 1
     in_graph 'flow("tcp", a, b)'
 }
 
