@@ -6,6 +6,7 @@
 #include "analyze/gpu_busy.h"
 #include "analyze/gpu_calls.h"
 #include "analyze/gpu_kernels.h"
+#include "analyze/gpu_ranks.h"
 #include "analyze/gpu_steps.h"
 #include "base/log.h"
 
@@ -60,6 +61,9 @@ void show_gpu(const struct session *s, uint64_t top, const struct text_style *st
     gpu_blame_table(&t, &x, top);
     show_table_text(&t,
                     "What the thread did that asked for what ran next, of all time that devices were idle",
+                    style, out);
+    gpu_ranks_table(&t, &x);
+    show_table_text(&t, "Ranks; whose part of a collective is the shortest came last, and the others waited",
                     style, out);
     from = gpu_steps_table(&t, s, &x, top);
     show_table_text(&t,
@@ -119,6 +123,8 @@ void show_gpu_json(const struct session *s, uint64_t top, struct json_writer *w)
 
     gpu_trace_init(&x, s);
     devices_json(&x, top, w);
+    gpu_ranks_table(&t, &x);
+    show_table_json(&t, "ranks", w);
     gpu_blame_table(&t, &x, top);
     show_table_json(&t, "idle_blame", w);
     from = gpu_steps_table(&t, s, &x, top);

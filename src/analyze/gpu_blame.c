@@ -182,19 +182,20 @@ static void add_piece(void *arg, enum gpu_host_state state, const struct event *
     struct blame *b = arg;
     struct key key = {.task = b->task, .state = state};
     struct gpu_place_of place;
+    uint32_t name;
 
     if (state == GPU_HOST_RAN) {
         add_ran(b, from, to);
         return;
     }
-    if (ev) {
+    if (state == GPU_HOST_CALLED) {
+        name = gpu_work_of(b->x, ev)->name;
+        key.where = name;
+        key.caller = gpu_place_of(b->x->s, gpu_place_outside(b->x->s, ev->stack, name)).where;
+    } else if (ev) {
         place = gpu_place_of(b->x->s, ev->stack);
         key.where = place.where;
         key.caller = place.caller;
-    }
-    if (state == GPU_HOST_CALLED) {
-        key.caller = key.where;
-        key.where = gpu_work_of(b->x, ev)->name;
     }
     if (state == GPU_HOST_BLOCKED || state == GPU_HOST_GIL)
         add_wait(b, &key, ev, to - from);
@@ -206,13 +207,14 @@ static void add_piece(void *arg, enum gpu_host_state state, const struct event *
 
 static void add_call(struct blame *b, unsigned state, const struct event *call, uint64_t from, uint64_t to)
 {
-    struct gpu_place_of place = gpu_place_of(b->x->s, call->stack);
+    uint32_t name = gpu_work_of(b->x, call)->name;
+    struct gpu_place_of place = gpu_place_of(b->x->s, gpu_place_outside(b->x->s, call->stack, name));
 
     if (from < to)
         add(b,
             &(struct key){.task = b->task,
                           .state = state,
-                          .where = gpu_work_of(b->x, call)->name,
+                          .where = name,
                           .caller = place.caller ? place.caller : place.where},
             call->stack, to - from);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/gpu_calls.h"
 
-#include "analyze/waits_top.h"
+#include "analyze/gpu_place.h"
 #include "base/hash.h"
 #include "base/map.h"
 
@@ -142,6 +142,7 @@ static void add_stalls(struct rows *rows, const struct gpu_trace *x, struct stal
 
     for (size_t i = 0; i < n; i++) {
         const struct event *ev = &x->s->events.a[a[i].event];
+        uint32_t name = gpu_work_of(x, ev)->name;
         uint64_t from = a[i].start;
 
         if (!i || a[i].task != a[i - 1].task)
@@ -151,9 +152,10 @@ static void add_stalls(struct rows *rows, const struct gpu_trace *x, struct stal
         if (a[i].end <= from)
             continue;
         done = a[i].end;
-        add(row_of(rows, (struct row){.name = gpu_work_of(x, ev)->name,
-                                      .task = ev->task,
-                                      .where = waits_place(x->s, ev->stack)}),
+        add(row_of(rows,
+                   (struct row){.name = name,
+                                .task = ev->task,
+                                .where = gpu_place_of(x->s, gpu_place_outside(x->s, ev->stack, name)).where}),
             done - from, 0);
     }
 }

@@ -46,6 +46,14 @@ struct gpu_place_of gpu_place_of(const struct store *s, uint32_t stack)
     return found;
 }
 
+uint32_t gpu_place_outside(const struct store *s, uint32_t stack, uint32_t name)
+{
+    const struct stack_node *n = stacks_get(&s->stacks, stack);
+    const struct frame *f = n ? frames_get(&s->frames, n->frame) : NULL;
+
+    return f && f->func == name ? n->parent : stack;
+}
+
 void gpu_place_spell(const struct store *s, uint32_t stack, struct buf *out)
 {
     const struct stack_node *n = stacks_get(&s->stacks, stack);

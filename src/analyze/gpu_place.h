@@ -14,6 +14,10 @@ struct gpu_place_of {
 
 struct gpu_place_of gpu_place_of(const struct store *s, uint32_t stack);
 
+/* The stack without its innermost frame where that is the call itself, as traces of frameworks have it. name:
+ * a string of the store. */
+uint32_t gpu_place_outside(const struct store *s, uint32_t stack, uint32_t name);
+
 /* "main;DataLoader.__next__;poll", root first. */
 void gpu_place_spell(const struct store *s, uint32_t stack, struct buf *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What devices did in steps, marked ones and such that are found. */
 #include "analyze/gpu_period.h"
+#include "analyze/gpu_ranks.h"
 #include "analyze/gpu_steps.h"
 #include "base/hash.h"
 #include "gpu_fixture.h"
@@ -103,6 +104,38 @@ static void steps_by_their_order(void **state)
     gpu_fixture_release(&f);
 }
 
+/* Rank 1 comes to two of three collectives last; what only one rank has says nothing. */
+static void who_came_last(void **state)
+{
+    const struct gpu_work zero = {.op = GPU_KERNEL, .device = 1, .rank = 1},
+                          one = {.op = GPU_KERNEL, .device = 2, .rank = 2};
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    struct table t;
+
+    gpu_fixture_init(&f, 0, 10000);
+    gpu_fixture_gpu(&f, "ncclKernel_AllReduce", zero, 0, 1000, 1900);
+    gpu_fixture_gpu(&f, "ncclKernel_AllReduce", zero, 0, 2000, 2800);
+    gpu_fixture_gpu(&f, "ncclKernel_AllGather", zero, 0, 3000, 3100);
+    gpu_fixture_gpu(&f, "ncclKernel_Broadcast", zero, 0, 4000, 4100);
+    gpu_fixture_gpu(&f, "ncclKernel_AllGather", one, 0, 7400, 7600); /* its clock is another one */
+    gpu_fixture_gpu(&f, "ncclKernel_AllReduce", one, 0, 6700, 7300);
+    gpu_fixture_gpu(&f, "ncclKernel_AllReduce", one, 0, 6500, 6600);
+    gpu_trace_init(&x, &f.s);
+    gpu_ranks_table(&t, &x);
+    assert_int_equal(table_rows(&t), 2);
+    assert_int_equal(gpu_cell(&t, 1, "rank")->count, 1);
+    assert_int_equal(gpu_cell(&t, 0, "collectives")->count, 3);
+    assert_int_equal(gpu_cell(&t, 0, "last")->count, 1);
+    assert_int_equal(gpu_cell(&t, 1, "last")->count, 2);
+    assert_int_equal(gpu_cell(&t, 0, "waited_ns")->count, 800 + 200);
+    assert_int_equal(gpu_cell(&t, 1, "waited_ns")->count, 100);
+    assert_int_equal(gpu_cell(&t, 1, "comm_ns")->count, 900);
+    table_release(&t);
+    gpu_trace_release(&x);
+    gpu_fixture_release(&f);
+}
+
 static void no_order_no_steps(void **state)
 {
     struct gpu_fixture f;
@@ -131,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marked_steps),
         cmocka_unit_test(steps_by_their_order),
+        cmocka_unit_test(who_came_last),
         cmocka_unit_test(no_order_no_steps),
     };
 
