@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
-#include "limits.h"
+#include "topo_limits.h"
 
 #include "analyze/jit_advice.h"
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
-#include "limits.h"
 #include "product.h"
+#include "topo_limits.h"
 #include "topology.h"
 
 #include "base/log.h"

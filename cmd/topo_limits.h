@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of what connections carry, which record and topo share. */
-#ifndef WPROF_CMD_LIMITS_H
-#define WPROF_CMD_LIMITS_H
+#ifndef WPROF_CMD_TOPO_LIMITS_H
+#define WPROF_CMD_TOPO_LIMITS_H
 
 #include "base/opt.h"
 
