@@ -54,10 +54,10 @@ hashes() {
     local name tid blocked delay off gil
     record gil_hash.py 1 || return 1
     while read -r name tid blocked delay; do
-        off=$(ns offcpu "$tid" 'waiting for the GIL')
-        gil=$(ns gil "$tid")
+        off=$(ns offcpu "$tid" "$name \\(gil_hash.py\\).*waiting for the GIL")
+        gil=$(ns gil "$tid" "$name \\(gil_hash.py\\)")
         echo "$name: blocked $blocked, off $off; delay $delay, GIL $gil"
-        # what both do before and after the measured part is not in their figures
+        # what each does at the edges of the measured part may be in one figure and not in the other
         near "$off" "$blocked" 0.1 5e6 || return 1
         holds "$gil >= 0.9 * $blocked - 5e6 && $gil <= 1.1 * ($blocked + $delay) + 5e6" || return 1
     done <out
