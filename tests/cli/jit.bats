@@ -57,7 +57,7 @@ node_rec() {
 }
 
 @test "node: 70/30, whole stacks from main to leaf, with the file" {
-    node_rec -- node "$ROOT/tests/workloads/known.js" split 2
+    node_rec -- node "$ROOT/tests/workloads/known.js" split 1.3
     run ! ls isolate-*
     split_70 'main \(known.js\);.*hot_a \(known.js\);leaf_a \(known.js\)' 'main \(known.js\);.*hot_b \(known.js\);leaf_b \(known.js\)'
     [ "$(samples s 'hot_a.*leaf_b|hot_b.*leaf_a')" = 0 ]
@@ -68,13 +68,13 @@ node_rec() {
 }
 
 @test "node: tier B gives the same" {
-    node_rec --tier B -- node "$ROOT/tests/workloads/known.js" split 2
+    node_rec --tier B -- node "$ROOT/tests/workloads/known.js" split 1.3
     split_70 'main \(known.js\);.*hot_a \(known.js\);leaf_a \(known.js\)' 'main \(known.js\);.*hot_b \(known.js\);leaf_b \(known.js\)'
     holds "$(quality s unwound_share) >= 0.98"
 }
 
 @test "node: recursion has its depth" {
-    node_rec -- node "$ROOT/tests/workloads/known.js" deep 1.5
+    node_rec -- node "$ROOT/tests/workloads/known.js" deep 1
     holds "$(share_deep 101 'descend \(known.js\)' leaf_a) > 0.95"
     whole
 }
@@ -91,7 +91,7 @@ node_rec() {
     whole
     # small built-in functions may hide their caller
     holds "$(share s 'main \(known.js\)' 'top level\) \(known.js\);.') > 0.85"
-    node_rec -- node "$ROOT/tests/workloads/known.js" workers 2
+    node_rec -- node "$ROOT/tests/workloads/known.js" workers 1.5
     split_70 'start_thread;.*Worker.*main \(known.js\);.*hot_a' 'start_thread;.*Worker.*main \(known.js\);.*hot_b'
     whole
 }
@@ -237,7 +237,7 @@ warm() {
 import time, torch
 torch.set_num_threads(1)
 m, x = torch.nn.Conv2d(64, 64, 3), torch.randn(8, 64, 56, 56)
-end = time.time() + 2
+end = time.time() + 1.2
 with torch.no_grad():
     while time.time() < end:
         m(x)
@@ -256,7 +256,7 @@ EOS
         "$p" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && python=$p && break
     done
     [ -n "$python" ] || skip "needs Python 3.12"
-    rec -- env PYTHONPERFSUPPORT=1 "$python" "$ROOT/tests/workloads/split.py" 2
+    rec -- env PYTHONPERFSUPPORT=1 "$python" "$ROOT/tests/workloads/split.py" 1.3
     holds "$(share s '<module> \(split.py\);.*slow_a \(split.py\)' 'slow_[ab]') > 0.6"
     [ "$(samples s 'py::|\[jit\]')" = 0 ]
     holds "$(quality s python_share) >= 0.98"
