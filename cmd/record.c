@@ -12,6 +12,7 @@
 #include "record/recorder.h"
 #include "record/signal_name.h"
 #include "record/tiers.h"
+#include "record_repeat.h"
 #include "record_seal.h"
 
 #include <stdlib.h>
@@ -28,6 +29,8 @@ struct record_opts {
     int pipe_bytes;
     int jit_names, jvm;
     int kill, force, keep_going, inlines, whole_machine, quiet, verbose, sudo, as_caller;
+    uint64_t repeat;
+    const char *against;
     const char *front; /* the collecting half's: elevate.h */
     struct opt_list pids;
 };
@@ -84,6 +87,10 @@ static const struct opt options[] = {
     OPT_FLAG(0, "keep-going", struct record_opts, keep_going,
              "run the command even if nothing can be recorded"),
     OPT_FLAG(0, "inlines", struct record_opts, inlines, "also name inlined functions and lines, from DWARF"),
+    OPT_UINT(0, "repeat", struct record_opts, repeat, "N", NULL, NULL,
+             "record the command N times, into a folder of sessions that wprof diff takes"),
+    OPT_STRING(0, "against", struct record_opts, against, "CMD",
+               "in turn with CMD, its base: into the folders base and new"),
     OPT_FLAG(0, "sudo", struct record_opts, sudo,
              "let sudo run the half that collects; the command stays yours"),
     OPT_STRING(0, "front", struct record_opts, front, "SOCKET", NULL),
@@ -115,6 +122,8 @@ static int check(const struct record_opts *o, int argc)
         return command_usage(&cmd_record, "--keep-going needs a command");
     if (o->kill && !argc && !o->front)
         return command_usage(&cmd_record, "--kill needs a command: what wprof hasn't started it doesn't end");
+    if ((o->repeat || o->against) && !argc)
+        return command_usage(&cmd_record, "--repeat and --against need a command");
     if (o->sudo && geteuid() && o->kill)
         return command_usage(&cmd_record, "--sudo does not go with --kill: use sudo wprof record");
     if (o->event && pfm_encode(o->event, &ev, &e)) {
@@ -202,9 +211,8 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
     return code;
 }
 
-static int run(const void *values, const struct config *cfg, int argc, char **argv)
+static int record(const struct record_opts *o, int argc, char **argv)
 {
-    const struct record_opts *o = values;
     struct topology_opts topology = {.interval = o->interval,
                                      .min_bytes = o->min_bytes,
                                      .min_messages = o->min_messages,
@@ -246,11 +254,6 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
     int code;
 
     limits_fill(o->limits, &topology.min_bytes, &topology.min_messages);
-    if (o->quiet || o->verbose)
-        log_set_level(o->verbose ? LOG_DEBUG : LOG_ERROR);
-    code = check(o, argc);
-    if (code)
-        return code;
     if (parse_window(&how.window, o, &e) || parse_ring(&how.ring, o->ring, &e) || check_kill(&how, &e))
         return command_usage(&cmd_record, "%s", e.msg);
     how.collectors = collectors_all(&how.ncollectors);
@@ -261,6 +264,47 @@ static int run(const void *values, const struct config *cfg, int argc, char **ar
     if (e.msg[0])
         log_error("%s", e.msg);
     record_seal_release(&seal);
+    return code;
+}
+
+/* One of several runs: what is said of each would be too much. */
+static int record_one(void *arg, const char *dir, char **argv)
+{
+    struct record_opts o = *(const struct record_opts *)arg;
+    int argc = 0;
+
+    while (argv[argc])
+        argc++;
+    o.output = dir;
+    o.repeat = 0;
+    o.against = NULL;
+    if (log_get_level() == LOG_INFO)
+        log_set_level(LOG_WARN);
+    return record(&o, argc, argv);
+}
+
+static int run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    const struct record_opts *o = values;
+    struct record_repeat several = {.times = o->repeat ? o->repeat : 1,
+                                    .against = o->against,
+                                    .dir = o->output,
+                                    .argv = argv,
+                                    .record = record_one,
+                                    .arg = (void *)values};
+    struct err e = {0};
+    int code;
+
+    if (o->quiet || o->verbose)
+        log_set_level(o->verbose ? LOG_DEBUG : LOG_ERROR);
+    code = check(o, argc);
+    if (code)
+        return code;
+    if (!o->repeat && !o->against)
+        return record(o, argc, argv);
+    code = record_repeat(&several, &e);
+    if (e.msg[0])
+        log_error("%s", e.msg);
     return code;
 }
 
@@ -276,6 +320,7 @@ const struct command cmd_record = {
     .examples = "wprof record -- python train.py\n"
                 "wprof record -F 999 -o slow --duration 30s -- ./server --port 80\n"
                 "wprof record -p 4711 --duration 10s\n"
-                "wprof record --sudo -- ./train.sh",
+                "wprof record --sudo -- ./train.sh\n"
+                "wprof record --repeat 5 -o runs --against './app-1.2' -- ./app-1.3",
     .run = run,
 };

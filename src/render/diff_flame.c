@@ -22,10 +22,10 @@
 enum { SHADES = 5 };
 
 /* From little to much: more on the new side, less on it; by light and by dark. */
-static const char *const more[2][SHADES] = {{"#fbe3dd", "#f7bfb0", "#f0937c", "#e0604a", "#c62f22"},
-                                            {"#43302d", "#633a33", "#87463a", "#ab4f3f", "#cf5a45"}};
-static const char *const less[2][SHADES] = {{"#dde9f7", "#b3d0ee", "#82b1e0", "#4c8ccb", "#1f66ab"},
-                                            {"#2b3440", "#2e4560", "#315a85", "#3670ab", "#3e87d0"}};
+static const char *const more[2][SHADES] = {{"#fbe3dd", "#f7bfb0", "#f39d88", "#ee7d66", "#e5604b"},
+                                            {"#43302d", "#633a33", "#87463a", "#9d4a3b", "#b34f3c"}};
+static const char *const less[2][SHADES] = {{"#dde9f7", "#b3d0ee", "#93bce6", "#72a6de", "#5394d6"},
+                                            {"#2b3440", "#2e4560", "#315a85", "#33659a", "#2f6fb5"}};
 static const char *const same[2] = {"#eceef1", "#33383f"};
 
 struct panel {

@@ -182,3 +182,13 @@ page = open("d.html").read()
 assert "FAIL: " in page and "AFTER: " in page and "BEFORE: " in page and "<script" not in page and "gone<b>" not in page
 END
 }
+
+@test "record --repeat: sessions in turn, as diff takes them; the first that fails is the last" {
+    "$WPROF" record --collect cpu --repeat 2 -o runs --against "sh -c 'exit 0'" -- true
+    "$WPROF" diff --json runs/base runs/new >d.json
+    value d.json '[len(d[s]["sessions"]) for s in ("base", "new")] == [2, 2] and any(f["name"] == "wall" and f["p"] is not None for f in d["figures"])'
+    run -3 "$WPROF" record --collect cpu --repeat 3 -o failing -- sh -c 'exit 3'
+    [ "$(ls failing)" = 1 ]
+    run -125 "$WPROF" record --repeat 2 -a
+    run -125 "$WPROF" record --repeat 2 --against 'a | b' -- true
+}
