@@ -63,7 +63,7 @@ library() {
     assert.h | ctype.h | dirent.h | dlfcn.h | elf.h | endian.h | err.h | errno.h | fcntl.h | float.h | fnmatch.h | glob.h | \
         grp.h | inttypes.h | libgen.h | limits.h | link.h | locale.h | math.h | netdb.h | paths.h | poll.h | pthread.h | pty.h | pwd.h | regex.h | \
         sched.h | semaphore.h | setjmp.h | signal.h | spawn.h | stdalign.h | stdarg.h | stdatomic.h | stdbool.h | stddef.h | \
-        stdint.h | stdio.h | stdlib.h | string.h | strings.h | termios.h | time.h | ucontext.h | unistd.h | wchar.h | \
+        stdint.h | stdio.h | stdlib.h | string.h | strings.h | termios.h | time.h | ucontext.h | unistd.h | wchar.h | wordexp.h | \
         cpuid.h | immintrin.h | x86intrin.h | getopt.h | malloc.h | syscall.h | byteswap.h | execinfo.h | utime.h | uchar.h) ;;
     *) echo "unknown:$1" ;;
     esac
