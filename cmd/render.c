@@ -74,14 +74,6 @@ static const struct view *find_view(const char *name)
     return NULL;
 }
 
-static const struct renderer_ops *find_renderer(const char *name)
-{
-    for (size_t i = 0; i < nrenderers; i++)
-        if (!strcmp(renderers[i]->name, name))
-            return renderers[i];
-    return NULL;
-}
-
 /* The last part of the session's path, and the format's suffix; owned by the caller. */
 static char *default_name(const char *path, const char *suffix)
 {
@@ -179,7 +171,7 @@ static int make_profile(struct profile *p, const struct render_opts *o, const st
 static int draw(const struct render_opts *o, struct session *s, struct err *e)
 {
     const struct view *view = find_view(o->view);
-    const struct renderer_ops *r = find_renderer(o->format);
+    const struct renderer_ops *r = renderer_find(o->format);
     struct fold_opts fold = {.metric = view->metric,
                              .kernel_suffix = o->kernel,
                              .lines = o->lines,
@@ -262,7 +254,7 @@ static int is_topology(const struct render_opts *o)
 /* Whether the options go together; 0, or what command_usage() gives. */
 static int check_options(const struct render_opts *o)
 {
-    const struct renderer_ops *r = find_renderer(o->format);
+    const struct renderer_ops *r = renderer_find(o->format);
 
     if (!is_topology(o) && !r)
         return command_usage(&cmd_render, "--format %s is of the topology: --view topology", o->format);

@@ -44,7 +44,7 @@ static const struct opt options[] = {
     OPT_STRING(0, "match", struct topo_values, match, "PATTERN",
                "only nodes whose id or name fits, and edges between them"),
     OPT_CHOICE('f', "format", struct topo_values, format, "FORMAT", "text",
-               "text|json|ndjson|" PICTURE_FORMATS_BUT_TEXT, "what to print"),
+               "text|json|ndjson|html|" PICTURE_FORMATS_BUT_TEXT, "what to print"),
     OPT_STRING('o', "output", struct topo_values, output, "FILE", "to FILE instead of stdout"),
     OPT_PICTURE(struct topo_values),
     OPT_DURATION(0, "timeout", struct topo_values, timeout, "TIME", "5s", NULL,
@@ -337,6 +337,7 @@ const struct command cmd_topo = {
     .examples = "wprof topo\n"
                 "wprof topo --pid 4711 --hops 2\n"
                 "wprof topo --format svg -o topology.svg\n"
+                "wprof topo --format html -o topology.html\n"
                 "wprof topo --format json | jq '.edges[] | select(.kind == \"tcp\")'\n"
                 "wprof topo --duration 10s --interval 1s --format ndjson | mongoimport -c topology",
     .run = topo_run,

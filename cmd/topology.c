@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "topology.h"
 
+#include "analyze/fold.h"
 #include "base/log.h"
 #include "render/picture_format.h"
+#include "render/renderer.h"
 
 #include <string.h>
 #include <time.h>
@@ -29,6 +31,32 @@ static void say(const struct buf *notes)
         log_info("topology: %.*s", (int)(end - line), line);
 }
 
+/* A page of a session that has the topology and nothing else. */
+static int add_page(const struct graph *g, const struct picture_wanted *w, struct buf *out, struct err *e)
+{
+    struct session s = {0};
+    struct profile p = {0};
+    struct quality q = {0};
+    struct render_input in = {.profile = &p,
+                              .meta = &s.meta,
+                              .quality = &q,
+                              .view = "topology",
+                              .title = w->title,
+                              .topology = g,
+                              .layout = w->layout,
+                              .max_nodes = w->max_nodes};
+    int rc;
+
+    s.meta.host = mem_strdup(g->host);
+    s.meta.start_ts = (double)g->time_ns / 1e9;
+    quality_compute(&q, &s.store, &s.meta);
+    rc = fold_profile(&p, &s, &(struct fold_opts){.metric = "oncpu"}, e);
+    rc = rc ? rc : renderer_find("html")->render(&in, out, e);
+    profile_release(&p);
+    session_release(&s);
+    return rc;
+}
+
 int topology_product(const struct graph *g, const struct topology_opts *o, struct buf *out, struct err *e)
 {
     int old = !strcmp(o->format, "gexf") && !strcmp(o->gexf, "1.2");
@@ -40,7 +68,7 @@ int topology_product(const struct graph *g, const struct topology_opts *o, struc
         add_title(g, &title);
         w.title = buf_str(&title);
     }
-    rc = picture_produce(g, &w, out, &notes, e);
+    rc = !strcmp(o->format, "html") ? add_page(g, &w, out, e) : picture_produce(g, &w, out, &notes, e);
     if (!rc)
         say(&notes);
     buf_release(&title);

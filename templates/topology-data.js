@@ -38,13 +38,14 @@ class TopologyModel {
     constructor(data) {
         Object.assign(this, data);
         this.sums = this.times.map((_, t) => this.nodes.reduce((sum, node) => sum + (node.times ? node.times[t] : 0), 0));
+        this.start = [...this.nodes, ...this.edges].reduce((least, {first}) => first ? Math.min(least, first) : least, Infinity);
         this.mostWait = this.edges.reduce((most, edge) => this.isWait(edge) ? Math.max(most, edge.weight) : most, 0);
     }
     isWait(edge) {
         return this.relations[edge.kind].id === "wait";
     }
     name(node) {
-        return node.lines.join(" ");
+        return node.lines.filter((line, i) => !i || !line.startsWith("+ ")).join(" ");
     }
     other(edge, node) {
         return edge.a === node ? edge.b : edge.a;

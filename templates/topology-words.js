@@ -7,10 +7,11 @@ class TopologyWords {
     }
     kind(node) {
         const {id} = this.model.kinds[node.kind];
-        return node.count > 1 ? `${formatCount(node.count)} of kind ${id}` : id;
+        const inside = node.lines.slice(1).filter(line => line.startsWith("+ ")).map(line => " " + line).join("");
+        return (node.count > 1 ? `${formatCount(node.count)} of kind ${id}` : id) + inside;
     }
     when({first, last}) {
-        const at = ns => formatDuration(ns);
+        const at = ns => ns > this.model.start ? formatDuration(ns - this.model.start) : "the start";
         if (!first && !last)
             return "";
         return last > first ? `seen from ${at(first)} to ${at(last)}` : `seen at ${at(last)}`;
@@ -180,9 +181,11 @@ class TopologySide {
         const items = shown.map(edge => {
             const out = edge.a === node, {directed, id} = model.relations[edge.kind];
             const arrow = !directed ? "\u2013" : edge.both ? "\u2194" : out ? "\u2192" : "\u2190";
-            const sum = edge.bytesAb + edge.bytesBa, waits = model.isWait(edge) ? edge.weight : 0;
-            const figure = sum ? ", " + formatBytes(sum) : waits ? ", " + formatDuration(waits) : "";
-            return this.makeItem(`${id} ${arrow} ${model.name(model.other(edge, node))}${figure}`, "select this edge",
+            const [there, back] = model.isWait(edge) ? [edge.waitedA, edge.waitedB].map(ns => ns && formatDuration(ns))
+                                                     : [edge.bytesAb, edge.bytesBa].map(bytes => bytes && formatBytes(bytes));
+            const [mine, theirs] = out ? [there, back] : [back, there];
+            const figures = (mine ? `  \u2192 ${mine}` : "") + (theirs ? `  \u2190 ${theirs}` : "");
+            return this.makeItem(`${id} ${arrow} ${model.name(model.other(edge, node))}${figures}`, "select this edge",
                                  words.makeSwatch("edge", id), () => this.pane.goTo({edge}));
         });
         this.addList(items.length === 1 ? "1 edge" : `${formatCount(items.length)} edges`, items.slice(0, 200));

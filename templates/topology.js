@@ -55,11 +55,10 @@ class TopologyPane {
     /* All of it where that can be read; else what was recorded, with its neighbours as far as they fit. */
     firstView() {
         const whole = this.whole(), recorded = this.model.nodes.filter(node => node.times?.some(ns => ns > 0));
-        if (whole.scale >= READABLE)
+        if (whole.scale >= 0.8 * READABLE || !recorded.length)
             return whole;
-        const about = recorded.length ? recorded : this.model.nodes.slice(0, 1);
-        const near = about.flatMap(node => [node, ...node.edges.map(edge => this.model.other(edge, node))]);
-        const [wide, close] = [near, about].map(nodes => this.around(nodes));
+        const near = recorded.flatMap(node => [node, ...node.edges.map(edge => this.model.other(edge, node))]);
+        const [wide, close] = [near, recorded].map(nodes => this.around(nodes));
         return wide.scale >= READABLE ? {...wide, scale: Math.min(wide.scale, 1.3)}
                                       : {...close, scale: Math.min(Math.max(close.scale, READABLE), 1.1)};
     }

@@ -30,10 +30,9 @@ class App {
         const emptiness = () => $("#pane-flame").classList.toggle("empty", this.model.info.metrics[this.model.metric].sum === 0);
         this.model.subscribe(emptiness);
         emptiness();
-        const nothing = info.metrics.every(metric => metric.sum === 0);
         if (info.view in this.panes)
             this.showPane(info.view);
-        else if (nothing && this.topology)
+        else if (!$("[data-pane=flame]"))
             this.showPane("topology");
     }
     makeTimeline(info, $) {
@@ -96,11 +95,13 @@ class App {
         document.getElementById("order").textContent = this.pane.byWeight ? "by weight" : "by name";
     }
     showPane(name) {
+        if (!document.querySelector(`[data-pane="${name}"]`))
+            return;
         this.shown = name;
         for (const [other, pane] of Object.entries(this.panes)) {
             const on = other === name;
             document.getElementById("pane-" + other).hidden = !on;
-            document.querySelector(`[data-pane="${other}"]`).setAttribute("aria-selected", String(on));
+            document.querySelector(`[data-pane="${other}"]`)?.setAttribute("aria-selected", String(on));
             if (!on)
                 pane.hide?.();
         }

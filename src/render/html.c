@@ -58,6 +58,7 @@ struct page {
     char *command;
     struct buf blob, timeline; /* the numbers of both; the timeline's empty where there is none */
     struct buf topology;       /* JSON; empty where there is none */
+    int alone;                 /* the topology is all there is */
     struct page_data_stats stats;
     struct buf *out;
 };
@@ -112,7 +113,8 @@ static void put_facts(struct page *pg)
 
 static void put_quality(struct page *pg)
 {
-    html_quality(pg->out, &pg->figures);
+    if (!pg->alone)
+        html_quality(pg->out, &pg->figures);
 }
 
 static void put_warnings(struct page *pg)
@@ -140,7 +142,7 @@ static int has_pane(const struct page *pg, const struct pane *p)
 static void put_tabs(struct page *pg)
 {
     for (size_t i = 0; i < ARRAY_SIZE(panes); i++)
-        if (has_pane(pg, &panes[i]))
+        if (has_pane(pg, &panes[i]) && (!pg->alone || panes[i].of == TOPOLOGY))
             buf_addf(
                 pg->out,
                 "<button type=\"button\" role=\"tab\" data-pane=\"%s\" aria-selected=\"%s\">%s</button>\n",
@@ -299,6 +301,14 @@ static void encode(struct page *pg)
     }
 }
 
+static int has_values(const struct profile *p)
+{
+    for (size_t m = 0; m < p->metrics.n; m++)
+        if (p->metrics.a[m].sum)
+            return 1;
+    return 0;
+}
+
 static int render(const struct render_input *in, struct buf *out, struct err *e)
 {
     size_t n = in->profile->metrics.n;
@@ -318,6 +328,7 @@ static int render(const struct render_input *in, struct buf *out, struct err *e)
             in->topology,
             &(struct topology_data_opts){in->title ? in->title : pg.command, in->layout, in->max_nodes},
             &pg.topology);
+    pg.alone = pg.topology.len && !pg.timeline.len && !has_values(in->profile) && !in->quality->expected;
     encode(&pg);
     rc = fill(&pg, e);
     for (size_t m = 0; m < n; m++)

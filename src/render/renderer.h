@@ -38,5 +38,6 @@ struct renderer_ops {
 
 extern const struct renderer_ops *const renderers[];
 extern const size_t nrenderers;
+const struct renderer_ops *renderer_find(const char *name); /* NULL: none */
 
 #endif

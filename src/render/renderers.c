@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 
+#include <string.h>
+
 #define RENDERER(name) extern const struct renderer_ops renderer_##name;
 #include "render/renderers.def"
 #undef RENDERER
@@ -14,3 +16,11 @@ const struct renderer_ops *const renderers[] = {
 };
 
 const size_t nrenderers = ARRAY_SIZE(renderers);
+
+const struct renderer_ops *renderer_find(const char *name)
+{
+    for (size_t i = 0; i < nrenderers; i++)
+        if (!strcmp(renderers[i]->name, name))
+            return renderers[i];
+    return NULL;
+}

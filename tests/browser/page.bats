@@ -65,6 +65,15 @@ expect() {
 @test "timeline: what was merged and left out is said" { expect timeline_says_what_it_merged; }
 @test "timeline: hostile names stay text" { expect timeline_keeps_hostile_names_text; }
 @test "timeline: absent where nothing has a time" { expect timeline_is_absent_without_times; }
+@test "topology: what is under the pointer" { expect topology_tells_what_is_under_the_pointer; }
+@test "topology: a click shows the neighbours" { expect topology_click_shows_the_neighbours; }
+@test "topology: to a process's flame graph, and back" { expect topology_leads_to_the_flame_graph_and_back; }
+@test "topology: wheel, dragging, keys" { expect topology_zooms_and_moves; }
+@test "topology: search, also in what was folded" { expect topology_searches; }
+@test "topology: kinds are hidden" { expect topology_hides_kinds; }
+@test "topology: hostile names stay text" { expect topology_keeps_hostile_names_text; }
+@test "topology: thousands are folded" { expect topology_of_thousands_is_folded; }
+@test "topology: alone, and absent" { expect topology_stands_alone; }
 @test "page: without scripts there are words" { expect without_scripts_there_are_words; }
 
 @test "page: every check has a test here" {

@@ -6,6 +6,7 @@
 #include "render/timeline_data.h"
 #include "render_fixture.h"
 #include "timeline_fixture.h"
+#include "topology_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -395,6 +396,63 @@ static void samples_alone_make_a_timeline(void **state)
     fixture_close(&x);
 }
 
+static void page_with_topology(const char *name, struct graph *g, size_t max_nodes)
+{
+    struct fixture x;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    fixture_run(&x);
+    x.in.topology = g;
+    x.in.max_nodes = max_nodes;
+    make_page(&x, name, &out);
+    assert_non_null(strstr(out.data, "data-pane=\"topology\""));
+    assert_non_null(strstr(out.data, "id=\"topology\">{"));
+    assert_null(strstr(out.data, "<img"));
+    buf_release(&out);
+    fixture_close(&x);
+    graph_release(g);
+}
+
+static void a_page_with_a_topology(void **state)
+{
+    struct graph g;
+
+    topology_training(&g, HOSTILE "\n\"\xe6\x97\xa5\xe6\x9c\xac");
+    page_with_topology("topology", &g, 100);
+}
+
+static void a_topology_of_thousands(void **state)
+{
+    struct graph g;
+
+    topology_crowd(&g);
+    page_with_topology("crowd", &g, 100);
+}
+
+/* Where nothing else was recorded, there is no tab for it. */
+static void a_topology_alone(void **state)
+{
+    struct fixture x;
+    struct graph g;
+    struct buf out = {0};
+
+    fixture_open(&x);
+    topology_training(&g, "other");
+    x.quality =
+        (struct quality){.unwound_share = NAN, .unknown_share = NAN, .python_share = NAN, .cost_share = NAN};
+    x.in.topology = &g;
+    x.in.layout = "constraint";
+    x.in.max_nodes = 100;
+    make_page(&x, "alone", &out);
+    assert_null(strstr(out.data, "data-pane=\"flame\""));
+    assert_null(strstr(out.data, "not measured"));
+    assert_non_null(strstr(out.data, "data-pane=\"topology\""));
+    graph_release(&g);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
 static void base64_is_padded(void **state)
 {
     struct buf out = {0};
@@ -491,6 +549,9 @@ int main(void)
         cmocka_unit_test(two_metrics),
         cmocka_unit_test(a_page_with_a_timeline),
         cmocka_unit_test(a_timeline_is_bounded),
+        cmocka_unit_test(a_page_with_a_topology),
+        cmocka_unit_test(a_topology_of_thousands),
+        cmocka_unit_test(a_topology_alone),
         cmocka_unit_test(samples_alone_make_a_timeline),
         cmocka_unit_test(base64_is_padded),
         cmocka_unit_test(functions_count_recursion_once),
