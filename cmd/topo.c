@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "product.h"
+#include "remotes.h"
 #include "topo_limits.h"
 #include "topology.h"
 
@@ -18,7 +19,7 @@
 #include <string.h>
 
 struct topo_values {
-    struct opt_list pids;
+    struct opt_list pids, remotes;
     uint64_t duration, interval, hops, timeout, top, min_bytes, min_messages;
     const char *root, *seed, *without, *around, *match, *format, *output;
     const char *layout, *gexf, *limits;
@@ -35,6 +36,8 @@ static const struct opt options[] = {
                  "between two looks of --duration"),
     OPT_STRING(0, "root", struct topo_values, root, "DIR",
                "DIR/proc, DIR/sys and DIR/dev stand for this machine's"),
+    OPT_LIST(0, "remote", struct topo_values, remotes, "[NAME=]FILE",
+             "with another host's topology (its --format json, or a session); may be given again"),
     OPT_STRING(0, "seed", struct topo_values, seed, "LIST",
                "start from what these sources find; all: no limit (default: all, with --pid: static)"),
     OPT_STRING(0, "without-source", struct topo_values, without, "LIST", "leave these sources out"),
@@ -264,7 +267,8 @@ static int look_for(struct looks *l, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
-static int run(const struct topo_values *v, const struct pids *pids, struct err *e)
+static int run(const struct topo_values *v, const struct pids *pids, const struct remotes *remotes,
+               struct err *e)
 {
     struct looks l = {.values = v};
     int rc;
@@ -275,6 +279,8 @@ static int run(const struct topo_values *v, const struct pids *pids, struct err 
     l.opts.without = v->without;
     l.opts.pids = pids->list.a;
     l.opts.npids = pids->list.n;
+    l.opts.remote = remotes->list.a;
+    l.opts.nremote = remotes->list.n;
     l.opts.hops = (unsigned)v->hops;
     l.opts.limits.timeout_ns = v->timeout;
     l.opts.limits.top_cpu = (unsigned)v->top;
@@ -299,6 +305,7 @@ static int topo_run(const void *values, const struct config *cfg, int argc, char
 {
     const struct topo_values *v = values;
     struct topo_opts check = {.seed = v->seed, .without = v->without};
+    struct remotes remotes = {0};
     struct pids pids = {0};
     struct err e = {0};
     int rc;
@@ -320,7 +327,10 @@ static int topo_run(const void *values, const struct config *cfg, int argc, char
     }
     if (!v->interval)
         return command_usage(&cmd_topo, "--interval: 0 is too short");
-    rc = run(v, &pids, &e);
+    rc = remotes_read(&remotes, &v->remotes, &e);
+    if (!rc)
+        rc = run(v, &pids, &remotes, &e);
+    remotes_release(&remotes);
     vec_release(&pids.list);
     if (rc)
         log_error("topology: %s", e.msg);
@@ -339,6 +349,7 @@ const struct command cmd_topo = {
                 "wprof topo --format svg -o topology.svg\n"
                 "wprof topo --format html -o topology.html\n"
                 "wprof topo --format json | jq '.edges[] | select(.kind == \"tcp\")'\n"
+                "ssh node2 wprof topo --format json | wprof topo --remote - --format svg -o topology.svg\n"
                 "wprof topo --duration 10s --interval 1s --format ndjson | mongoimport -c topology",
     .run = topo_run,
 };

@@ -202,7 +202,7 @@ int graph_equal(const struct graph *a, const struct graph *b)
 
 /* ---- new graphs ---- */
 
-static void copy_about(struct graph *out, const struct graph *g)
+void graph_copy_about(struct graph *out, const struct graph *g)
 {
     out->host = graph_text(out, g->host);
     out->ns = graph_text(out, g->ns);
@@ -231,7 +231,7 @@ static void copy_chosen(struct graph *out, const struct graph *g, const uint8_t 
         if (map[e->a->index] && map[e->b->index] && (!edges || edges[i]))
             graph_merge_edge(out, e, map[e->a->index], map[e->b->index], GRAPH_BESIDE);
     }
-    copy_about(out, g);
+    graph_copy_about(out, g);
     free(map);
 }
 

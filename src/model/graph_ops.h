@@ -27,6 +27,9 @@ struct graph_node *graph_merge_node(struct graph *into, const struct graph_node 
 void graph_merge_edge(struct graph *into, const struct graph_edge *e, struct graph_node *a,
                       struct graph_node *b, enum graph_merge how);
 
+/* What it says of itself: host, time, coverage. */
+void graph_copy_about(struct graph *out, const struct graph *g);
+
 /* The same node, or edge, in another graph; NULL: it is not there. By identity, not by what it carries. */
 struct graph_node *graph_node_in(const struct graph *g, const struct graph_node *n);
 struct graph_edge *graph_edge_in(const struct graph *g, const struct graph_edge *e);

@@ -2,6 +2,7 @@
 #include "topo/topo.h"
 
 #include "base/opt.h"
+#include "model/graph_hosts.h"
 #include "platform/clock.h"
 #include "topo/narrow.h"
 #include "topo/reduce.h"
@@ -85,6 +86,28 @@ int topo_check(const struct topo_opts *o, struct err *e)
 
 /* ---- the snapshot ---- */
 
+static void add_remote(struct graph *g, const struct topo_opts *o)
+{
+    struct graph_hosts_joined joined;
+    struct graph out;
+    struct buf detail = {0};
+
+    for (size_t i = 0; i < o->nremote; i++)
+        graph_add_host(g, o->remote[i].g, o->remote[i].name);
+    graph_init(&out);
+    graph_join_hosts(&out, g, &joined);
+    graph_release(g);
+    *g = out;
+    buf_addf(&detail, "%zu connections between hosts", joined.connections);
+    if (joined.ambiguous)
+        buf_addf(&detail, "; %zu may be between several, and are not joined", joined.ambiguous);
+    graph_cover(g, &(struct graph_coverage){.source = TOPO_SEED_REMOTE,
+                                            .state = joined.ambiguous ? "partial" : "ok",
+                                            .detail = buf_str(&detail),
+                                            .seen = o->nremote});
+    buf_release(&detail);
+}
+
 static int reduce(struct graph *g, const struct topo_opts *o, struct err *e)
 {
     struct graph out;
@@ -121,10 +144,12 @@ int topo_snapshot(struct graph *g, const struct topo_opts *o, struct err *e)
         else if (s->on_by_default || topo_wants_seed(o, s->name))
             run[n++] = s;
     }
-    if (o->narrow && o->npids && !o->seed)
+    if (o->narrow && o->npids && !o->seed && !o->nremote)
         return narrow_run(g, run, n, &ctx, o, e);
     if (runner_run(g, run, n, &ctx, e))
         return -1;
+    if (o->nremote)
+        add_remote(g, o);
     if (!o->npids && (!o->seed || topo_listed(o->seed, TOPO_SEED_ALL)))
         return 0;
     return reduce(g, o, e);

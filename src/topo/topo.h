@@ -7,6 +7,12 @@
 #include "model/graph.h"
 #include "topo/source.h"
 
+/* What another host's snapshot found. */
+struct topo_remote {
+    char *name; /* its namespace */
+    struct graph *g;
+};
+
 struct topo_opts {
     const char *root;    /* NULL or "": this machine */
     const char *seed;    /* names, commas between; NULL: those on by default; "all" */
@@ -15,6 +21,8 @@ struct topo_opts {
     size_t npids;
     unsigned hops; /* from the pids outward; 0: no limit */
     int narrow;    /* with pids and no seed: read little else, in this process (narrow.h) */
+    const struct topo_remote *remote; /* added, and joined to this one by the connections between them */
+    size_t nremote;
     struct topo_limits limits;
 };
 

@@ -320,3 +320,74 @@ END
     in_graph '"cmdline" not in of_pid[10]["attrs"] and all("cmdline" in of_pid[p]["attrs"] for p in (1, 11, 20))'
     in_graph 'cover("process")["state"] == "partial" and "1 command lines" in cover("process")["detail"]'
 }
+
+# A host of its own: it sees no process of the others. $1: its address; runs "$@" there.
+host() {
+    local address=$1
+    shift
+    ip netns exec "wprof-$address-$$" unshare -pf --mount-proc "$@"
+}
+
+@test "two hosts, as namespaces that this test makes: their connection is one, between their processes" {
+    command -v ip >/dev/null || skip "needs ip(8)"
+    local x=wprof-10.9.8.1-$$ y=wprof-10.9.8.2-$$ fd
+    ip netns add "$x" 2>/dev/null || skip "needs root, for network namespaces"
+    ip netns add "$y"
+    ip link add veth0 netns "$x" type veth peer name veth0 netns "$y" 2>/dev/null || {
+        ip netns del "$x"
+        ip netns del "$y"
+        skip "needs virtual Ethernet"
+    }
+    for n in 1 2; do
+        ip -n "wprof-10.9.8.$n-$$" addr add 10.9.8.$n/24 dev veth0
+        ip -n "wprof-10.9.8.$n-$$" link set veth0 up
+    done
+    # Each end takes its own host's snapshot once all has gone.
+    cat >"$BATS_TEST_TMPDIR/end.py" <<'END'
+import os, socket, subprocess, sys, time
+role, wprof, out = sys.argv[1:]
+if role == "server":
+    l = socket.socket()
+    l.bind(("10.9.8.2", 7000))
+    l.listen()
+    open(out + ".listens", "w").close()
+    s = l.accept()[0]
+    left = 12345
+    while left:
+        left -= len(s.recv(left))
+    s.sendall(b"y" * 678)
+else:
+    s = socket.create_connection(("10.9.8.2", 7000))
+    s.sendall(b"x" * 12345)
+    left = 678
+    while left:
+        left -= len(s.recv(left))
+s.sendall(b".")
+s.recv(1)
+with open(out, "w") as f:
+    subprocess.run([wprof, "topo", "--format", "json"], stdout=f, check=True)
+print(os.getpid(), flush=True)
+open(out + ".done", "w").close()
+while not all(os.path.exists(os.path.join(os.path.dirname(out), f)) for f in ("x.done", "y.done")):
+    time.sleep(0.02)
+END
+    host 10.9.8.2 "$PYTHON" "$BATS_TEST_TMPDIR/end.py" server "$WPROF" "$BATS_TEST_TMPDIR/y" >"$BATS_TEST_TMPDIR/server" &
+    until_true '[ -e "$BATS_TEST_TMPDIR/y.listens" ]'
+    host 10.9.8.1 "$PYTHON" "$BATS_TEST_TMPDIR/end.py" client "$WPROF" "$BATS_TEST_TMPDIR/x" >"$BATS_TEST_TMPDIR/client"
+    wait $!
+    ip netns del "$x"
+    ip netns del "$y"
+    a=$(cat "$BATS_TEST_TMPDIR/client") b=$(cat "$BATS_TEST_TMPDIR/server")
+    mkdir -p "$BATS_TEST_TMPDIR/none/proc"
+    graph --root "$BATS_TEST_TMPDIR/none" --remote "x=$BATS_TEST_TMPDIR/x" --remote "y=$BATS_TEST_TMPDIR/y"
+    in_graph 'cover("remote")["detail"] == "1 connections between hosts" and cover("x:socket")["state"] == "ok"'
+    in_graph '[(e["a"].split("(")[1].split(",")[0], e["b"].split("(")[1].split(",")[0], e["bytes_ab"], e["bytes_ba"], e["weight"])
+               for e in g["edges"] if e["kind"] == "connect"] == [("ns=x", "ns=y", 12346, 679, 1)]'
+    in_graph '[(e["a"], e["b"], e["bytes_ab"], e["bytes_ba"], e["confidence"]) for e in g["edges"] if e["kind"] == "tcp"] == [
+              ("Process(ns=x,pid=%d,ppid=0)" % a, "Process(ns=y,pid=%d,ppid=0)" % b, 12346, 679, 1)]'
+    # A host in another's file is there by its own name; of one name there are two.
+    graph --root "$BATS_TEST_TMPDIR/none" --remote "$BATS_TEST_TMPDIR/x" --remote "$BATS_TEST_TMPDIR/y" --seed remote --hops 0
+    in_graph 'len({n["namespace"] for n in g["nodes"]}) == 2'
+    run -3 "$WPROF" topo --remote /dev/null
+    [[ $output == *"--remote /dev/null"* ]]
+}
