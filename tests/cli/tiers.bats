@@ -351,7 +351,7 @@ END
         kill "$pid"
         wait || true
         [ "$status" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" != 0 ]
-        [ "$status" != 0 ] || holds "$(quality "s$tier" taken) > 30"
+        [ "$status" != 0 ] || holds "$(quality "s$tier" taken) > 10"
     done
 }
 
@@ -369,7 +369,7 @@ END
         "$WPROF" -q record --tier $tier -o "s$tier" --duration 1.5s -p $pid
         kill $pid
         [ "$(meta "s$tier" tier)" = $tier ]
-        holds "$(samples "s$tier" 'worker-[01];') > 20"
-        [ $tier = C ] || holds "$(samples "s$tier" 'worker-[01];.*work') > 20" # native places of what runs aren't seen there
+        holds "$(samples "s$tier" 'worker-[01];') > 5"
+        [ $tier = C ] || holds "$(samples "s$tier" 'worker-[01];.*work') > 5" # native places of what runs aren't seen there
     done
 }
