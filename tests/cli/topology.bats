@@ -220,7 +220,7 @@ os.waitpid(pid, 0)
 print("a=%d b=%d" % (os.getpid(), pid))' >"$BATS_TEST_TMPDIR/said"
     eval "$(tr ' ' ';' <"$BATS_TEST_TMPDIR/said")"
     in_graph '0.45e9 < [n for n in g["nodes"] if pid(n["id"]) == b][0]["attrs"]["cpu_ns"] < 1.5e9'
-    in_graph '[n for n in g["nodes"] if pid(n["id"]) == b][0]["attrs"]["cpu_share"] > 0.5'
+    in_graph '[n for n in g["nodes"] if pid(n["id"]) == b][0]["attrs"]["cpu_share"] > 0.3' # the other one has an interpreter to start
     in_graph '[n for n in g["nodes"] if pid(n["id"]) == a][0]["attrs"]["io_ns"] > 0.4e9'
     in_graph '[e for e in of_kind("wait") if (pid(e["a"]), pid(e["b"])) == (a, b)][0]["weight"] > 0.4e9'
     in_graph '[e for e in of_kind("pipe") if (pid(e["a"]), pid(e["b"])) == (b, a)][0]["attrs"]["waited_b_ns"] > 0.4e9'
