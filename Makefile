@@ -43,9 +43,13 @@ left_out = src/$(2)$(if $(1),_none).c
 ABSENT := $(call left_out,$(HAVE_PFM),platform/pfm) $(call left_out,$(HAVE_LZMA),platform/debugfile_mini) \
           $(call left_out,$(if $(NO_BPF),,1),platform/bpf) \
           $(call left_out,$(HAVE_GRAPHVIZ),model/graph_cgraph) $(call left_out,$(HAVE_GRAPHVIZ),render/gvc)
-SRC  := $(filter-out $(ABSENT),$(wildcard src/*/*.c src/*/*/*.c))
+SRC  := $(filter-out $(ABSENT) src/agent/%,$(wildcard src/*/*.c src/*/*/*.c))
 CMD  := $(wildcard cmd/*.c)
 LIB  := $(O)/libwprof.a
+# What the agent shares with the program: nothing that aborts, which the link would tell (-z defs, without mem.c).
+AGENT := $(O)/libwprof-cuda.so
+AGENT_SRC := $(wildcard src/agent/*.c) $(addprefix src/,base/err.c base/hash.c unwind/ehframe.c unwind/ehframe_run.c \
+             unwind/ehframe_row.c unwind/py_layout.c unwind/py_merge.c unwind/py_walk.c)
 BPFO := $(if $(NO_BPF),,$(patsubst bpf/%.bpf.c,$(O)/bpf/%.o,$(wildcard bpf/*.bpf.c)))
 SKEL := $(if $(BPFO),$(O)/wprof.skel.h)
 UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
@@ -55,7 +59,7 @@ MAN  := $(patsubst man/%.md,$(O)/man/%,$(wildcard man/*.[1-8].md))
 # $(call quiet,WHAT): a short line for the command that follows, which V=1 shows instead.
 quiet = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$@';)
 
-all: $(O)/wprof man
+all: $(O)/wprof $(AGENT) man
 
 help:
 	@sed -n '/^# The targets/,/^$$/s/^# //p' Makefile
@@ -125,6 +129,17 @@ $(O)/wprof: $(CMD:%.c=$(O)/%.o) $(LIB)
 
 $(LIB): $(SRC:%.c=$(O)/%.o) $(O)/sources
 	$(call quiet,AR)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+
+# Loaded into targets: never with sanitizers, and with symbols of old C libraries only (src/agent/glibc.h).
+AGENT_CFLAGS := -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -ffunction-sections -fno-stack-protector -U_FORTIFY_SOURCE \
+                $(WARN) -MMD -MP
+$(O)/pic/%.o: %.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC)$(CC) $(CPPFLAGS) $(AGENT_CFLAGS) -c -o $@ $<
+
+$(AGENT): $(AGENT_SRC:%.c=$(O)/pic/%.o) src/agent/symbols.map
+	$(call quiet,LD)$(CC) -shared -static-libgcc -Wl,-soname,$(@F) -Wl,--version-script=src/agent/symbols.map \
+		-Wl,--gc-sections -Wl,-z,defs -o $@ $(filter %.o,$^) -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 $(O)/%.o: %.c $(O)/flags | $(SKEL)
 	@mkdir -p $(@D)
@@ -228,6 +243,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d \
 		$(DESTDIR)$(PREFIX)/share/doc/wprof/examples
 	install -m 755 $(O)/wprof $(DESTDIR)$(PREFIX)/bin/wprof
+	install -D -m 644 $(AGENT) $(DESTDIR)$(PREFIX)/lib/wprof/$(notdir $(AGENT))
 	install -m 644 completions/wprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wprof
 	install -m 644 completions/_wprof $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_wprof
 	install -m 644 completions/wprof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/wprof.fish
@@ -239,7 +255,7 @@ install: all
 clean:
 	rm -rf $(O) $(O)-san $(O)-fuzz
 
--include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD)) $(UNIT:%=%.d)
+-include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD)) $(AGENT_SRC:%.c=$(O)/pic/%.d) $(UNIT:%=%.d)
 .PHONY: all help man unit lint cli browser unit-programs replay-programs check bench pythons kernels fuzz fuzz-run deps deps-check demo \
         install clean force
 .SECONDARY:

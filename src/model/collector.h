@@ -25,6 +25,14 @@ struct topology_opts;
 /* The ways to record: A with BPF, B with perf events of own processes, C from outside. */
 enum { TIER_A = 1, TIER_B = 2, TIER_C = 4 };
 
+/* Whether the command was told to load the agent for GPUs (record/gpu_env.h). */
+enum gpu_env {
+    GPU_ENV_NONE,
+    GPU_ENV_SET,
+    GPU_ENV_TAKEN,    /* another injection was set, and is left alone */
+    GPU_ENV_NO_AGENT, /* our library is not there */
+};
+
 /* What the recorder gives every collector; outlives them. */
 struct record_ctx {
     struct store *store; /* collectors add frames, stacks, tasks and push events; the recorder flushes */
@@ -36,6 +44,7 @@ struct record_ctx {
     int grows; /* a control group's: they may become more, on other CPUs, too */
     int whole_machine;     /* -a: targets is empty */
     int launched;          /* targets[0] is our own gated child */
+    enum gpu_env gpu_env;
     const char *event;     /* -e, NULL: cycles where there is a PMU, else cpu-clock */
     uint64_t frequency;    /* Hz */
     unsigned tier;         /* the one in use: TIER_A, TIER_B or TIER_C; 0: not chosen, collectors see */
@@ -60,6 +69,7 @@ struct collector_ops {
     const char *name;
     const char *summary;
     int on_by_default;
+    int (*by_default)(void); /* asked instead, where it depends on the machine; may be NULL */
     unsigned tiers; /* in which it works; 0: in all. Several of one name are one collector, by tier */
 
     /* Makes everything ready (BPF loaded, events open, nothing counting). NULL with `e`: left out, and said.

@@ -206,7 +206,7 @@ static int is_made(const struct meta *m, int dirfd, const char *name)
     if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
         return errno == ENOENT;
     if (S_ISDIR(st.st_mode))
-        return !strcmp(name, "reports");
+        return !strcmp(name, "reports") || !strcmp(name, "gpu");
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
         if (is_named(name, ours[i]))
             return 1;

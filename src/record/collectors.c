@@ -73,6 +73,19 @@ static int set_each(struct collectors *s, const char *option, const char *names,
     return rc;
 }
 
+static int is_default(const struct collector_ops *ops)
+{
+    return ops->on_by_default || (ops->by_default && ops->by_default());
+}
+
+int collectors_wanted(const struct collectors *s, const char *name)
+{
+    for (size_t i = 0; i < s->list.n; i++)
+        if (s->list.a[i].state == COLLECTOR_OPEN && !strcmp(s->list.a[i].ops->name, name))
+            return 1;
+    return 0;
+}
+
 /* COLLECTOR_OPEN without a collector stands for "wanted" until collectors_open(). */
 int collectors_choose(struct collectors *s, const struct collector_ops *const *all, size_t n,
                       const char *only, const char *without, struct err *e)
@@ -82,7 +95,7 @@ int collectors_choose(struct collectors *s, const struct collector_ops *const *a
     for (size_t i = 0; i < n; i++) {
         struct collector_slot x = {.ops = all[i]};
 
-        x.state = !only && all[i]->on_by_default ? COLLECTOR_OPEN : COLLECTOR_OFF;
+        x.state = !only && is_default(all[i]) ? COLLECTOR_OPEN : COLLECTOR_OFF;
         *vec_push(&s->list) = x;
     }
     if ((only && set_each(s, "--collect", only, COLLECTOR_OPEN, e)) ||

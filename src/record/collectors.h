@@ -37,6 +37,8 @@ const struct collector_ops *const *collectors_all(size_t *n);
 int collectors_choose(struct collectors *s, const struct collector_ops *const *all, size_t n,
                       const char *only, const char *without, struct err *e);
 
+int collectors_wanted(const struct collectors *s, const char *name); /* chosen, or open */
+
 /* Opens the chosen ones. Gives how many are open; 0 with `e` saying why none is. */
 size_t collectors_open(struct collectors *s, struct record_ctx *ctx, struct err *e);
 size_t collectors_start(struct collectors *s, struct err *e);

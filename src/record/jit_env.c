@@ -63,6 +63,14 @@ void jit_env_fill(struct jit_env *j, char *const *env, int names, int jvm)
         *vec_push(&j->list) = NULL;
 }
 
+void jit_env_add(struct jit_env *j, char *setting)
+{
+    if (j->list.n)
+        j->list.n--;
+    *vec_push(&j->list) = setting;
+    *vec_push(&j->list) = NULL;
+}
+
 void jit_env_release(struct jit_env *j)
 {
     for (size_t i = 0; i < j->list.n; i++)

@@ -15,6 +15,7 @@ struct jit_env {
 
 /* env: the command's own so far. names: oneDNN and Node.js. jvm: Java. */
 void jit_env_fill(struct jit_env *j, char *const *env, int names, int jvm);
+void jit_env_add(struct jit_env *j, char *setting); /* one more, taken over */
 void jit_env_release(struct jit_env *j);
 
 #endif

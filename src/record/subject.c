@@ -2,6 +2,7 @@
 #include "record/subject.h"
 
 #include "record/about.h"
+#include "record/gpu_env.h"
 #include "record/recorder.h"
 #include "record/recording.h"
 
@@ -31,10 +32,12 @@ static int prepare_command(struct subject *s, const struct recorder_opts *o,
 
     about_fill(&rec->meta, o->argv, env, NULL, s->who.user);
     jit_env_fill(&s->jit_env, env, o->jit_names, o->jvm);
-    how.more = s->jit_env.list.a;
-    spawn_free_env(env);
     recording_name(rec);
     how.marks = recording_prepare_marks(rec);
+    if (collectors_wanted(&rec->collectors, "gpu"))
+        rec->ctx.gpu_env = gpu_env_fill(&s->jit_env, env, how.marks);
+    how.more = s->jit_env.list.a;
+    spawn_free_env(env);
     if (spawn_behind_gate(&s->command.spawn, &how, e))
         return -1;
     s->command.launched = 1;

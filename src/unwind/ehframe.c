@@ -228,19 +228,19 @@ static uint32_t find_cie(struct cfi_reader *r, uint64_t off)
     return r->last_cie;
 }
 
-static int read_fde(struct cfi_reader *r, struct entry *e, struct cfi_fde *fde)
+/* Where the CIE of an FDE is. .eh_frame: from the id field back; .debug_frame: from the section's start. */
+static uint64_t cie_offset(const struct cfi_section *s, const struct entry *e)
+{
+    return s->is_debug ? e->id : e->id_off - e->id;
+}
+
+static int read_fde(const struct cfi_section *s, struct entry *e, const struct cfi_cie *cie,
+                    struct cfi_fde *fde)
 {
     struct cursor *c = &e->body;
-    const struct cfi_cie *cie;
     uint64_t aug;
 
-    /* .eh_frame: from the id field back to the CIE; .debug_frame: from the section's start */
-    fde->cie = find_cie(r, r->sec.is_debug ? e->id : e->id_off - e->id);
-    if (fde->cie == UINT32_MAX)
-        return -1;
-    cie = &r->cies.a[fde->cie];
-    fde->pc =
-        cfi_pointer(c, cie->address_enc, cie->address_size, r->sec.vaddr + (uint64_t)(c->p - r->sec.p), 0);
+    fde->pc = cfi_pointer(c, cie->address_enc, cie->address_size, s->vaddr + (uint64_t)(c->p - s->p), 0);
     fde->len = pointer_value(c, cie->address_enc & 0x07,
                              cie->address_size); /* a size: unsigned, relative to nothing */
     if (cie->has_aug_data) {
@@ -250,6 +250,23 @@ static int read_fde(struct cfi_reader *r, struct entry *e, struct cfi_fde *fde)
     fde->program = c->p;
     fde->program_end = c->end;
     return c->bad || fde->pc + fde->len < fde->pc ? -1 : 0;
+}
+
+int cfi_fde_at(const struct cfi_section *sec, size_t off, struct cfi_cie *cie, struct cfi_fde *fde)
+{
+    const struct cfi_reader r = {.sec = *sec};
+    struct entry e = {0}, of = {0};
+    size_t at;
+
+    if (off >= sec->n || read_entry(sec, &off, &e) || e.body.p == e.body.end || is_cie(sec, &e))
+        return -1;
+    at = (size_t)cie_offset(sec, &e);
+    *cie = (struct cfi_cie){0};
+    if (at >= sec->n || read_entry(sec, &at, &of) || of.body.p == of.body.end || !is_cie(sec, &of))
+        return -1;
+    read_cie(&r, cie, &of.body);
+    fde->cie = 0;
+    return cie->bad ? -1 : read_fde(sec, &e, cie, fde);
 }
 
 enum cfi_entry cfi_next(struct cfi_reader *r, size_t *off, struct cfi_fde *fde)
@@ -266,5 +283,8 @@ enum cfi_entry cfi_next(struct cfi_reader *r, size_t *off, struct cfi_fde *fde)
         return CFI_BAD;
     if (is_cie(&r->sec, &e))
         return CFI_SKIP;
-    return read_fde(r, &e, fde) ? CFI_BAD : CFI_FDE;
+    fde->cie = find_cie(r, cie_offset(&r->sec, &e));
+    if (fde->cie == UINT32_MAX || read_fde(&r->sec, &e, &r->cies.a[fde->cie], fde))
+        return CFI_BAD;
+    return CFI_FDE;
 }

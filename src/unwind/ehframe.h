@@ -88,6 +88,10 @@ enum cfi_entry { CFI_END, CFI_FDE, CFI_SKIP, CFI_BAD };
  */
 enum cfi_entry cfi_next(struct cfi_reader *r, size_t *off, struct cfi_fde *fde);
 
+/* The FDE at `off` alone, with its CIE, for who has found it by .eh_frame_hdr: allocates nothing. fde->cie is
+ * 0. -1: there is no FDE that can be used. */
+int cfi_fde_at(const struct cfi_section *sec, size_t off, struct cfi_cie *cie, struct cfi_fde *fde);
+
 /* An encoded pointer at c->p, which lies at vaddr; base is what DW_EH_PE_datarel counts from. Indirect and
  * omitted pointers, and bases that ELF files don't use, set c->bad. */
 struct cursor;

@@ -14,7 +14,7 @@ allowed() {
     exchange) echo exchange unwind platform model base ;;
     analyze) echo analyze platform model base ;;
     render) echo render model base ;;
-    agent) echo agent base bpf ;;
+    agent) echo agent unwind base bpf ;; # of unwind what allocates nothing: the link tells
     cmd) echo cmd record collect topo exchange analyze render unwind platform model base ;;
     bpf) echo bpf ;;
     esac

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The entry points: what the driver calls at cuInit, and NVTX at its first use. */
+#include "agent/agent.h"
+#include "agent/walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VISIBLE __attribute__((visibility("default")))
+
+enum { DEVICE_BUFFER_BYTES = 8 << 20, TICK_MS = 1000, TICK_MOST_MS = 60000 };
+
+VISIBLE int InitializeInjection(void);
+VISIBLE int InitializeInjectionNvtx(void *table);
+VISIBLE int InitializeInjectionNvtx2(void *table);
+
+struct agent *agent_get(void)
+{
+    static struct agent agent = {.out = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1}};
+
+    return &agent;
+}
+
+/* MARKER before MARKER_DATA. RUNTIME and DRIVER are what gives correlation ids. */
+static const int kinds[] = {
+    CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY2,  CUPTI_MEMSET, CUPTI_RUNTIME_CALL,
+    CUPTI_DRIVER_CALL,       CUPTI_SYNC,   CUPTI_OVERHEAD, CUPTI_MARKER, CUPTI_MEMORY2,
+};
+
+void inject_kinds(struct agent *a)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (a->cupti.enable(kinds[i]) == CUPTI_OK)
+            a->kinds_on++;
+        else
+            agent_state(a, GPU_KIND_REFUSED, (uint64_t)kinds[i]);
+    }
+}
+
+void inject_kinds_off(struct agent *a)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        a->cupti.disable(kinds[i]);
+}
+
+/* ---- the process's ends ---- */
+
+static void in_child(void)
+{
+    struct agent *a = agent_get();
+
+    atomic_store(&a->on, 0);
+    out_close(&a->out);
+    a->out.n = 0;
+}
+
+static void at_exit(void)
+{
+    struct agent *a = agent_get();
+    int before = errno;
+
+    if (agent_is_on(a) && getpid() == a->pid)
+        keeper_stop(a, GPU_ENDED);
+    errno = before;
+}
+
+/* ---- getting in ---- */
+
+static int make_tables(struct agent *a)
+{
+    static const struct {
+        uint32_t slots, room;
+    } sizes[TABLES] = {
+        [TABLE_TEXTS] = {1 << 14, 2 << 20},   [TABLE_WORKS] = {1 << 16, 5 << 20},
+        [TABLE_MODULES] = {1 << 11, 1 << 20}, [TABLE_CODES] = {1 << 15, 1 << 19},
+        [TABLE_FRAMES] = {1 << 17, 2 << 20},  [TABLE_STACKS] = {1 << 18, 2 << 20},
+    };
+
+    for (int i = 0; i < TABLES; i++)
+        if (table_init(&a->tables[i], sizes[i].slots, sizes[i].room))
+            return -1;
+    return walk_init(a);
+}
+
+/* Which pids ours are: "pid:[4026531836]". 0: not known. */
+static uint64_t pid_space(void)
+{
+    char text[64];
+    ssize_t n = readlink("/proc/self/ns/pid", text, sizeof(text));
+    uint64_t v = 0;
+
+    for (ssize_t i = 0; i < n; i++)
+        if (text[i] >= '0' && text[i] <= '9')
+            v = v * 10 + (uint64_t)(text[i] - '0');
+    return v;
+}
+
+static void hello(struct agent *a)
+{
+    out_lock(&a->out);
+    out_u8(&a->out, GPU_HELLO);
+    out_number(&a->out, GPU_WIRE_VERSION);
+    out_number(&a->out, (uint64_t)a->pid);
+    out_number(&a->out, agent_clock());
+    out_number(&a->out, pid_space());
+    out_unlock(&a->out);
+    out_flush(&a->out);
+}
+
+static void settings(struct agent *a)
+{
+    const char *tick = getenv(GPU_WIRE_TICK_ENV);
+    unsigned long ms = 0;
+
+    for (; tick && *tick >= '0' && *tick <= '9' && ms <= TICK_MOST_MS; tick++)
+        ms = ms * 10 + (unsigned long)(*tick - '0');
+    a->tick_ms = ms && ms <= TICK_MOST_MS ? ms : TICK_MS;
+}
+
+/* Each may be refused by some version: defaults do then. */
+static void attributes(struct agent *a)
+{
+    size_t bytes = DEVICE_BUFFER_BYTES, n = sizeof(bytes), one = sizeof(uint8_t);
+    uint8_t zeroed = 1;
+
+    if (a->cupti.thread_ids)
+        a->cupti.thread_ids(CUPTI_THREADS_OF_SYSTEM);
+    if (!a->cupti.set_attribute)
+        return;
+    a->cupti.set_attribute(CUPTI_ATTR_DEVICE_BUFFER, &n, &bytes);
+    a->cupti.set_attribute(CUPTI_ATTR_ZEROED, &one, &zeroed);
+}
+
+/* -1: it was said why not. */
+static int arm(struct agent *a)
+{
+    int rc = cupti_load(&a->cupti);
+
+    if (rc) {
+        agent_state(a, GPU_NO_CUPTI, rc > 0);
+        return -1;
+    }
+    a->cupti.version(&a->version);
+    rc = a->cupti.subscribe(&a->subscriber, calls_seen, a);
+    if (rc != CUPTI_OK) {
+        agent_state(a, rc == CUPTI_SUBSCRIBED ? GPU_OTHER : GPU_REFUSED, (uint64_t)rc);
+        return -1;
+    }
+    attributes(a);
+    atomic_store(&a->on, 1);
+    rc = a->cupti.register_callbacks(records_requested, records_completed);
+    if (rc != CUPTI_OK) {
+        agent_state(a, GPU_REFUSED, (uint64_t)rc);
+        return -1;
+    }
+    inject_kinds(a);
+    if (!a->kinds_on)
+        return -1; /* each was said */
+    calls_choose(a);
+    return 0;
+}
+
+static void begin(struct agent *a, const char *dir)
+{
+    a->pid = getpid();
+    settings(a);
+    if (out_open(&a->out, dir))
+        return;
+    hello(a);
+    if (make_tables(a)) {
+        out_close(&a->out);
+        return;
+    }
+    if (arm(a)) {
+        atomic_store(&a->on, 0);
+        return;
+    }
+    walk_look(a); /* CUPTI, too, is there now */
+    agent_state(a, GPU_ARMED, a->version);
+    keeper_flush(a, 0);
+    if (pthread_atfork(NULL, NULL, in_child) || atexit(at_exit) || keeper_start(a))
+        agent_state(a, GPU_REFUSED, 0);
+}
+
+int InitializeInjection(void)
+{
+    const char *dir = getenv(GPU_WIRE_ENV);
+    static atomic_int begun;
+    int before = errno;
+
+    if (dir && *dir == '/' && !atomic_exchange(&begun, 1))
+        begin(agent_get(), dir);
+    errno = before;
+    return 1;
+}
+
+static int nvtx(void *table, int second)
+{
+    static struct cupti cupti;
+    int (*init)(void *);
+
+    if (!getenv(GPU_WIRE_ENV) || (!cupti.library && cupti_load(&cupti)))
+        return 0;
+    init = second ? cupti.nvtx2 : cupti.nvtx;
+    return init && init(table) == CUPTI_OK;
+}
+
+int InitializeInjectionNvtx(void *table)
+{
+    return nvtx(table, 0);
+}
+
+int InitializeInjectionNvtx2(void *table)
+{
+    return nvtx(table, 1);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Our own thread: flushes CUPTI's buffers, pairs its clock with ours, and notices when the recording is over
+ * or another profiler has taken the records. */
+#include "agent/agent.h"
+#include "agent/walk.h"
+
+#include "agent/glibc.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_NS 50000000 /* between two looks at what is loaded */
+
+enum {
+    CLOCK_READS = 100,
+    SILENT = 2,   /* flushes with calls and without records: another one's */
+    EARLIER = 16, /* the first flush, of short programs */
+    LEAVE = 10,   /* flushes for which it is left to them: a window of torch.profiler */
+};
+
+static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER; /* never wanted by a callback */
+
+/* CUPTI's clock between two readings of ours, the tightest of many. */
+static void pair_clocks(struct agent *a)
+{
+    uint64_t theirs = 0, ours = 0, width = UINT64_MAX;
+
+    for (int i = 0; i < CLOCK_READS; i++) {
+        uint64_t before = agent_clock(), t = 0, after;
+
+        if (a->cupti.timestamp(&t) != CUPTI_OK)
+            return;
+        after = agent_clock();
+        if (after - before >= width)
+            continue;
+        width = after - before;
+        theirs = t;
+        ours = before + width / 2;
+    }
+    out_lock(&a->out);
+    out_reserve(&a->out, 40);
+    out_u8(&a->out, GPU_CLOCK);
+    out_number(&a->out, theirs);
+    out_number(&a->out, ours);
+    out_number(&a->out, width);
+    out_unlock(&a->out);
+}
+
+static void count_dropped(struct agent *a)
+{
+    size_t n = 0;
+
+    if (a->cupti.dropped && a->cupti.dropped(NULL, 0, &n) == CUPTI_OK && n)
+        agent_count(a, GPU_N_DROPPED, n);
+}
+
+void keeper_flush(struct agent *a, int last)
+{
+    pthread_mutex_lock(&flushing);
+    pair_clocks(a);
+    a->cupti.flush(last ? CUPTI_FLUSH_FORCED : 0);
+    count_dropped(a);
+    agent_counts(a);
+    out_flush(&a->out);
+    pthread_mutex_unlock(&flushing);
+}
+
+/* torch.profiler takes the buffers without subscribing, and ends by disabling the kinds for all: calls are
+ * still seen, records are not. It has its time, then we take them back. */
+static void look_at_others(struct agent *a)
+{
+    static uint64_t launches, buffers, silent; /* of this thread alone */
+    uint64_t l = atomic_load(&a->counts[GPU_N_LAUNCHES]), b = atomic_load(&a->buffers);
+    int quiet = b == buffers;
+
+    if (!quiet) {
+        silent = 0;
+    } else if (silent || l != launches) {
+        silent++;
+        if (silent == SILENT)
+            agent_state(a, GPU_TAKEN, 0);
+    }
+    launches = l;
+    buffers = b;
+    if (silent < SILENT + LEAVE)
+        return;
+    silent = 0;
+    a->cupti.register_callbacks(records_requested, records_completed);
+    a->kinds_on = 0;
+    inject_kinds(a);
+    agent_state(a, GPU_RETAKEN, (uint64_t)a->kinds_on);
+}
+
+void keeper_stop(struct agent *a, enum gpu_state why)
+{
+    inject_kinds_off(a);
+    keeper_flush(a, 1);
+    agent_state(a, why, 0);
+    atomic_store(&a->on, 0);
+}
+
+void keeper_wake(struct agent *a)
+{
+    if (!atomic_exchange(&a->wake, 1))
+        syscall(SYS_futex, &a->wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Until the next flush is due; on the way, where somebody wants it, a look at what is loaded. */
+static void wait_for_tick(struct agent *a, uint64_t due)
+{
+    uint64_t now, looked = 0;
+
+    while (agent_is_on(a) && (now = agent_clock()) < due) {
+        uint64_t left = due - now;
+        struct timespec t = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+
+        if (atomic_load(&a->wake) && now - looked < LOOK_NS)
+            nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
+        else
+            syscall(SYS_futex, &a->wake, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
+        if (getpid() != a->pid || !atomic_exchange(&a->wake, 0))
+            continue;
+        walk_look(a);
+        looked = agent_clock();
+    }
+}
+
+static void *keep(void *arg)
+{
+    struct agent *a = arg;
+
+    prctl(PR_SET_NAME, "wprof-gpu");
+    for (uint64_t ms = a->tick_ms / EARLIER + 1;; ms = ms * 2 < a->tick_ms ? ms * 2 : a->tick_ms) {
+        wait_for_tick(a, agent_clock() + ms * 1000000);
+        if (!agent_is_on(a))
+            return NULL;
+        if (out_is_gone(&a->out)) {
+            inject_kinds_off(a);
+            atomic_store(&a->on, 0);
+            return NULL;
+        }
+        keeper_flush(a, 0);
+        walk_look(a);
+        look_at_others(a);
+    }
+}
+
+int keeper_start(struct agent *a)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the target's signals are its own threads' */
+    rc = pthread_create(&thread, NULL, keep, a);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!rc)
+        pthread_detach(thread);
+    return rc ? -1 : 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What GPUs do, and who asked for it: by the agent that the CUDA driver loads into the target (src/agent),
+ * which record has named to it in the environment (record/gpu_env.h).
+ */
+#include "base/log.h"
+#include "collect/gpu_driver.h"
+#include "collect/gpu_logs.h"
+#include "collect/gpu_told.h"
+#include "model/collector.h"
+#include "model/store_visit.h"
+#include "platform/clock.h"
+#include "platform/proctask.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define WAIT_NS 1500000000ull /* at the end, for the last flush of agents that go on */
+#define LOOK_NS 20000000      /* between two looks for it */
+
+enum { LOOK_AT = 16 /* processes whose mappings are looked at, at most, where no agent has come */ };
+
+struct collector {
+    struct record_ctx *ctx;
+    struct gpu_logs logs;
+    int timer_fd;
+    enum gpu_seen seen; /* the most that was seen of CUDA in a process without an agent */
+    unsigned turns;
+    char detail[512];
+};
+
+static void gpu_free(struct collector *c)
+{
+    gpu_logs_release(&c->logs);
+    if (c->timer_fd >= 0)
+        close(c->timer_fd);
+    free(c);
+}
+
+static struct collector *gpu_open(struct record_ctx *ctx, struct err *e)
+{
+    struct collector *c = mem_calloc(1, sizeof(*c));
+
+    c->ctx = ctx;
+    c->logs.dir = -1;
+    c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (c->timer_fd < 0) {
+        err_sys(e, errno, "timerfd");
+        gpu_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+static int gpu_start(struct collector *c, struct err *e)
+{
+    struct itimerspec every = {{1, 0}, {1, 0}};
+
+    if (gpu_logs_init(&c->logs, c->ctx->store, c->ctx->session_dir, e))
+        return -1;
+    return timerfd_settime(c->timer_fd, 0, &every, NULL) ? err_sys(e, errno, "timerfd") : 0;
+}
+
+static int gpu_fd(struct collector *c)
+{
+    return c->timer_fd;
+}
+
+/* As long as no agent has come: after 1, 2, 4 ... seconds, since mappings are many. */
+static void look_for_cuda(struct collector *c)
+{
+    struct pid_list all = {0};
+
+    c->turns++;
+    if (c->logs.files.n || (c->turns & (c->turns - 1)))
+        return;
+    for (size_t i = 0; i < c->ctx->targets.n; i++)
+        *vec_push(&all.list) = c->ctx->targets.a[i];
+    for (size_t i = 0; i < all.list.n && i < LOOK_AT; i++) {
+        enum gpu_seen seen = gpu_driver_seen(all.list.a[i]);
+
+        if (seen > c->seen)
+            c->seen = seen;
+        proctask_children(all.list.a[i], &all);
+    }
+    vec_release(&all.list);
+}
+
+static int gpu_poll(struct collector *c, struct err *e)
+{
+    uint64_t times;
+
+    if (read(c->timer_fd, &times, sizeof(times)) != sizeof(times))
+        return 0;
+    gpu_logs_read(&c->logs, c->ctx->start_mono, 0, 0);
+    look_for_cuda(c);
+    return 0;
+}
+
+static void gpu_counters(struct collector *c)
+{
+    gpu_told_counters(&c->logs, c->ctx->store);
+}
+
+/* Agents of processes that go on have yet to tell of the last second. */
+static int is_complete(const struct gpu_logs *g, uint64_t end)
+{
+    for (size_t i = 0; i < g->files.n; i++) {
+        const struct gpu_log *l = &g->files.a[i]->log;
+        const struct gpu_clock *k = &l->clock;
+
+        if (!k->pairs.n || k->pairs.a[k->pairs.n - 1].ours >= end || l->states.seen[GPU_ENDED])
+            continue;
+        if (l->pid_space == g->tasks.space && !kill((pid_t)l->pid, 0))
+            return 0;
+    }
+    return 1;
+}
+
+static int gpu_stop(struct collector *c, struct err *e)
+{
+    uint64_t end = c->ctx->end_mono, until = clock_monotonic() + WAIT_NS;
+
+    gpu_logs_read(&c->logs, c->ctx->start_mono, end, 0);
+    while (!is_complete(&c->logs, end) && clock_monotonic() < until) {
+        nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
+        gpu_logs_read(&c->logs, c->ctx->start_mono, end, 0);
+    }
+    gpu_logs_read(&c->logs, c->ctx->start_mono, end, 1);
+    gpu_counters(c);
+    gpu_told_notes(&c->logs, c->ctx, c->seen);
+    return 0;
+}
+
+static const char *gpu_detail(struct collector *c)
+{
+    return gpu_told_detail(&c->logs, c->ctx, c->seen, c->detail, sizeof(c->detail));
+}
+
+static void gpu_ids(struct collector *c, struct store_visit *v)
+{
+    for (size_t i = 0; i < c->logs.files.n; i++)
+        gpu_log_ids(&c->logs.files.a[i]->log, v);
+}
+
+const struct collector_ops collector_gpu = {
+    .name = "gpu",
+    .summary = "what GPUs do, and where it was asked for (NVIDIA's, by CUPTI)",
+    .by_default = gpu_driver_here,
+    .open = gpu_open,
+    .start = gpu_start,
+    .fd = gpu_fd,
+    .poll = gpu_poll,
+    .stop = gpu_stop,
+    .counters = gpu_counters,
+    .detail = gpu_detail,
+    .ids = gpu_ids,
+    .free = gpu_free,
+};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/gpu_told.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum gpu_count what;
+} counters[] = {
+    {"gpu.records", GPU_N_RECORDS},    {"gpu.unknown_records", GPU_N_UNKNOWN},
+    {"gpu.dropped", GPU_N_DROPPED},    {"gpu.bad_times", GPU_N_TIMES},
+    {"gpu.launches", GPU_N_LAUNCHES},  {"gpu.stacks", GPU_N_STACKS},
+    {"gpu.over_budget", GPU_N_BUDGET}, {"gpu.stacks_cut", GPU_N_CUT},
+    {"gpu.no_python", GPU_N_NOPYTHON}, {"gpu.foreign_buffers", GPU_N_FOREIGN},
+    {"gpu.resets", GPU_N_RESETS},
+};
+
+static uint64_t sum_count(const struct gpu_logs *g, enum gpu_count what)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < g->files.n; i++)
+        sum += g->files.a[i]->log.counts[what];
+    return sum;
+}
+
+/* Of a field of struct gpu_log. */
+#define SUM(g, field)                                                                                        \
+    (__extension__({                                                                                         \
+        uint64_t sum_ = 0;                                                                                   \
+        for (size_t i_ = 0; i_ < (g)->files.n; i_++)                                                         \
+            sum_ += (g)->files.a[i_]->field;                                                                 \
+        sum_;                                                                                                \
+    }))
+
+/* It armed, and neither said that it ended nor that it stopped. */
+static int was_cut(const struct gpu_log *l)
+{
+    return l->states.seen[GPU_ARMED] && !l->states.seen[GPU_ENDED];
+}
+
+static uint64_t cut(const struct gpu_logs *g)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < g->files.n; i++)
+        n += (uint64_t)was_cut(&g->files.a[i]->log);
+    return n;
+}
+
+void gpu_told_counters(const struct gpu_logs *g, struct store *s)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
+        store_set_counter(s, counters[i].name, sum_count(g, counters[i].what));
+    store_set_counter(s, "gpu.processes", g->files.n);
+    store_set_counter(s, "gpu.events", SUM(g, log.events));
+    store_set_counter(s, "gpu.on_device", SUM(g, log.on_device));
+    store_set_counter(s, "gpu.unasked", SUM(g, log.unasked));
+    store_set_counter(s, "gpu.outside", SUM(g, log.outside));
+    store_set_counter(s, "gpu.gaps", SUM(g, log.states.seen[GPU_TAKEN]));
+    store_set_counter(s, "gpu.cut", cut(g));
+    store_set_counter(s, "gpu.damaged", SUM(g, log.damaged));
+    store_set_counter(s, "gpu.unread_bytes", SUM(g, unread));
+    store_set_counter(s, "gpu.strange_files", g->strange);
+}
+
+static void note(struct record_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void note(struct record_ctx *ctx, const char *fmt, ...)
+{
+    struct buf b = {0};
+    va_list ap;
+
+    buf_addstr(&b, "GPU: ");
+    va_start(ap, fmt);
+    buf_vaddf(&b, fmt, ap);
+    va_end(ap);
+    log_warn("%s", buf_str(&b));
+    *vec_push(&ctx->meta->notes) = buf_detach(&b);
+}
+
+/* What keeps an agent from recording. */
+static void note_refusal(struct record_ctx *ctx, const struct gpu_log *l)
+{
+    const struct gpu_log_states *s = &l->states;
+
+    if (s->seen[GPU_OTHER])
+        note(ctx,
+             "no kernels of process %u: another profiler has subscribed to CUPTI there (its error 39), and "
+             "only one can; "
+             "record without it (nsys, ncu, cuda-gdb, a profiling option of the program)",
+             l->pid);
+    if (s->seen[GPU_REFUSED])
+        note(ctx, "no kernels of process %u: CUPTI refuses, its error %llu%s", l->pid,
+             (unsigned long long)s->number[GPU_REFUSED],
+             s->number[GPU_REFUSED] == 35
+                 ? " (profiling is the administrator's alone: the driver's module option "
+                   "NVreg_RestrictProfilingToAdminUsers=0 allows it)"
+                 : "");
+    if (s->seen[GPU_NO_CUPTI])
+        note(ctx,
+             s->number[GPU_NO_CUPTI] ? "no kernels of process %u: its libcupti lacks functions that are "
+                                       "needed (CUDA 11 or newer has them)"
+                                     : "no kernels of process %u: no libcupti.so.11, .12 or .13 was found; "
+                                       "have it in LD_LIBRARY_PATH (a "
+                                       "toolkit's extras/CUPTI/lib64, or the package nvidia-cuda-cupti)",
+             l->pid);
+    if (s->seen[GPU_KIND_REFUSED])
+        note(ctx, "CUPTI refuses %u kinds of records of process %u, the last one number %llu",
+             s->seen[GPU_KIND_REFUSED], l->pid, (unsigned long long)s->number[GPU_KIND_REFUSED]);
+}
+
+static void note_one(struct record_ctx *ctx, const struct gpu_log *l)
+{
+    const struct gpu_log_states *s = &l->states;
+
+    note_refusal(ctx, l);
+    if (s->seen[GPU_TAKEN])
+        note(ctx,
+             "another profiler (torch.profiler?) took the records of process %u, %u times: what ran "
+             "meanwhile is missing, "
+             "the gaps are marked",
+             l->pid, s->seen[GPU_TAKEN]);
+    if (s->seen[GPU_NO_PYTHON])
+        note(ctx,
+             "process %u runs a CPython %llu.%llu whose frames can't be read: launches have native stacks "
+             "alone",
+             l->pid, (unsigned long long)s->number[GPU_NO_PYTHON] >> 8,
+             (unsigned long long)s->number[GPU_NO_PYTHON] & 255);
+}
+
+static void note_sums(const struct gpu_logs *g, struct record_ctx *ctx)
+{
+    uint64_t dropped = sum_count(g, GPU_N_DROPPED), bad = sum_count(g, GPU_N_TIMES);
+    uint64_t damaged = SUM(g, log.damaged);
+
+    if (dropped)
+        note(ctx, "CUPTI dropped %llu records for want of buffers", (unsigned long long)dropped);
+    if (bad)
+        note(ctx, "%llu records with impossible times (zero, or an end before the start) are left out",
+             (unsigned long long)bad);
+    if (damaged)
+        note(ctx, "%llu blocks of the agents' logs make no sense and are left out",
+             (unsigned long long)damaged);
+}
+
+/* Why there is no agent: the words differ, since so does what helps. */
+static const char *why_none(const struct record_ctx *ctx, enum gpu_seen seen)
+{
+    if (!ctx->launched)
+        return "what runs already can't be told to load the agent: no kernel times";
+    if (ctx->gpu_env == GPU_ENV_TAKEN)
+        return "CUDA_INJECTION64_PATH was set already, and is left alone: no kernel times";
+    if (ctx->gpu_env == GPU_ENV_NO_AGENT)
+        return "libwprof-cuda.so is not beside wprof nor in ../lib/wprof: no kernel times";
+    switch (seen) {
+    case GPU_SEEN_OURS:
+        return "libwprof-cuda.so was loaded, but could not write into the session's directory";
+    case GPU_SEEN_DEVICE:
+        return "CUDA was initialised, but the driver did not load libwprof-cuda.so (may the command's user "
+               "read it? is its "
+               "C library older than 2.17?)";
+    case GPU_SEEN_LIBRARY:
+        return "libcuda was loaded, but CUDA was never initialised, or the driver did not load "
+               "libwprof-cuda.so";
+    default:
+        return "CUDA was never initialised";
+    }
+}
+
+void gpu_told_notes(const struct gpu_logs *g, struct record_ctx *ctx, enum gpu_seen seen)
+{
+    for (size_t i = 0; i < g->files.n; i++)
+        note_one(ctx, &g->files.a[i]->log);
+    note_sums(g, ctx);
+    if (!g->files.n && (seen || ctx->gpu_env == GPU_ENV_TAKEN || ctx->gpu_env == GPU_ENV_NO_AGENT))
+        note(ctx, "%s", why_none(ctx, seen));
+    if (ctx->launched && cut(g))
+        *vec_push(&ctx->meta->notes) = mem_printf(
+            "GPU: %llu processes did not end in an orderly way (_exit, a signal, or they still run): what "
+            "they did in their last second may be missing",
+            (unsigned long long)cut(g));
+}
+
+const char *gpu_told_detail(const struct gpu_logs *g, const struct record_ctx *ctx, enum gpu_seen seen,
+                            char *out, size_t n)
+{
+    if (!g->files.n)
+        snprintf(out, n, "%s", why_none(ctx, seen));
+    else
+        snprintf(out, n, "%llu kernels, copies and sets of %zu process%s, %llu of %llu launches with a stack",
+                 (unsigned long long)SUM(g, log.on_device), g->files.n, g->files.n == 1 ? "" : "es",
+                 (unsigned long long)sum_count(g, GPU_N_STACKS),
+                 (unsigned long long)sum_count(g, GPU_N_LAUNCHES));
+    return out;
+}

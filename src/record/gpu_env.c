@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/gpu_env.h"
+
+#include "base/mem.h"
+#include "platform/spawn.h"
+
+#include <linux/types.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/wire_gpu.h"
+
+#define AGENT "libwprof-cuda.so"
+#define CUDA  "CUDA_INJECTION64_PATH"
+#define NVTX  "NVTX_INJECTION64_PATH"
+
+/* Beside the program, or where `make install` puts it. NULL: nowhere. */
+static char *find_agent(void)
+{
+    static const char *const places[] = {"", "../lib/wprof/"};
+    char self[4096], *slash;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    self[n > 0 ? n : 0] = '\0';
+    slash = strrchr(self, '/');
+    for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
+        char *path = mem_printf("%.*s/%s" AGENT, (int)(slash - self), self, places[i]);
+
+        if (!access(path, R_OK))
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static int is_set(char *const *env, const char *name)
+{
+    const char *value = spawn_getenv(env, name);
+
+    return value && *value;
+}
+
+enum gpu_env gpu_env_fill(struct jit_env *j, char *const *env, const char *marks)
+{
+    const char *slash = marks ? strrchr(marks, '/') : NULL;
+    char *agent;
+
+    if (!slash)
+        return GPU_ENV_NONE;
+    if (is_set(env, CUDA))
+        return GPU_ENV_TAKEN;
+    agent = find_agent();
+    if (!agent)
+        return GPU_ENV_NO_AGENT;
+    jit_env_add(j, mem_printf(CUDA "=%s", agent));
+    if (!is_set(env, NVTX))
+        jit_env_add(j, mem_printf(NVTX "=%s", agent));
+    jit_env_add(j, mem_printf(GPU_WIRE_ENV "=%.*s/gpu", (int)(slash - marks), marks));
+    free(agent);
+    return GPU_ENV_SET;
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# GPUs without one: a driver and a CUPTI of ours (tests/fakes), which tell what they ran.
+
+load common
+
+setup_file() {
+    local n
+    mkdir -p "$BATS_FILE_TMPDIR/lib"
+    for n in 11 12 13; do
+        fake cupti "libcupti.so.$n" "-DCUPTI_MAJOR=$n"
+    done
+    fake cuda libcuda.so.1
+}
+
+# fake NAME LIBRARY [FLAG]
+fake() {
+    "${CC:-cc}" -shared -fPIC -O1 -Wall -Wextra -D_GNU_SOURCE ${3:-} -o "$BATS_FILE_TMPDIR/lib/$2" "$ROOT/tests/fakes/$1.c"
+}
+
+setup() {
+    [ -x "$BUILD/tests/unit/test_gpu_session" ] || skip "needs the unit tests, built"
+    need_python ctypes
+    cd "$BATS_TEST_TMPDIR"
+    export FAKE_CUPTI_TRUTH=$PWD/truth
+}
+
+# record WHAT [OPTION...]: the program of tests/fakes/gpu.py; tier C, which works for all.
+record() {
+    local what=$1
+    shift
+    rm -rf s truth
+    # not exported: nothing else is to load the fakes
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib WPROF_GPU_TICK_MS=20 "$WPROF" record -o s --tier C --collect gpu,cpu "$@" -- \
+        "$PYTHON" "$ROOT/tests/fakes/gpu.py" "$what" 2>err
+}
+
+events() {
+    WPROF_SESSION=s "$BUILD/tests/unit/test_gpu_session" >events
+}
+
+counter() {
+    "$PYTHON" -c 'import json, sys
+m = json.load(open("s/meta.json"))
+print(next(c for c in m["collectors"] if c["name"] == "gpu")["counters"][sys.argv[1]])' "$1"
+}
+
+# what was recorded is what ran: kernels, copies and sets, to the microsecond
+as_it_ran() {
+    events
+    "$PYTHON" - <<'EOF'
+rows = [line.rstrip("\n").split("|") for line in open("events")]
+ran = sorted((int(r[4]), int(r[5]), int(r[6]), int(r[3])) for r in rows if r[0] in ("kernel", "copy", "set"))
+truth = sorted((int(t[3]), int(t[4]) - int(t[3]), int(t[5]), int(t[2])) for t in map(str.split, open("truth")))
+assert len(ran) == len(truth), (len(ran), len(truth))
+assert all(a[1:] == b[1:] for a, b in zip(ran, truth)), (ran, truth)
+# the two clocks were paired to what one reading takes
+assert all(abs(a[0] - b[0]) < 1000000 for a, b in zip(ran, truth)), max(abs(a[0] - b[0]) for a, b in zip(ran, truth))
+EOF
+}
+
+# stacks NAME LINE: all of that name were asked for in that line of gpu.py
+stacks() {
+    NAME=$1 AT=$2 awk -F'|' '$2 == ENVIRON["NAME"] { n++; if (index($9, ENVIRON["AT"])) hit++ } END { exit !(n && n == hit) }' events ||
+        { echo "not all of $1 at $2"; return 1; }
+}
+
+line() { # of the first match in gpu.py
+    grep -nF "$1" "$ROOT/tests/fakes/gpu.py" | head -1 | cut -d: -f1
+}
+
+everything() {
+    local v=$1
+    FAKE_CUDA_VERSION=$v record everything
+    as_it_ran
+    [ "$(grep -c '^kernel|forward|0|1|' events)" = 12 ] # demangled
+    [ "$(grep -c '^kernel|backward|0|2|' events)" = 8 ]
+    stacks forward "forward (gpu.py:$(line "# forward's"))"
+    stacks backward "backward (gpu.py:$(line "# backward's"))"
+    stacks first "make_graph (gpu.py:$(line "# the first node"))"
+    stacks 'Memcpy HtoD (Pinned -> Device)' "memory (gpu.py:"
+    stacks 'allocate (Device)' "memory (gpu.py:"
+    grep -q '^runtime|cudaLaunchKernel|' events # its name without the version
+    ! grep -q cudaGetDevice events              # left out
+    [ "$(grep -c '^mark|step ' events)" = 4 ]
+    [ "$(counter unasked)" = 0 ]
+    [ "$(counter stacks)" = "$(counter launches)" ]
+    [ "$(counter damaged)" = 0 ]
+    [ ! -e s/gpu ]
+}
+
+@test "gpu: kernels on two streams, graphs, copies, NVTX, allocations, with the Python line of each, CUPTI 11" {
+    everything 11
+}
+
+@test "gpu: the same, CUPTI 12" {
+    everything 12
+}
+
+@test "gpu: the same, CUPTI 13" {
+    everything 13
+}
+
+@test "gpu: threads, each with its own" {
+    record threads
+    as_it_ran
+    stacks backward "backward (gpu.py:"
+    [ "$(counter unasked)" = 0 ]
+}
+
+@test "gpu: a child of fork is not the process; what that goes on to do is recorded" {
+    record fork
+    events
+    [ "$(grep -c '^kernel|' events)" = 5 ]
+    [ "$(counter processes)" = 1 ]
+}
+
+@test "gpu: _exit and SIGKILL keep what was flushed before, and that is said" {
+    run record left
+    [ "$status" = 3 ]
+    as_it_ran
+    [ "$(counter cut)" = 1 ]
+    grep -q 'did not end in an orderly way' s/meta.json
+    run record killed
+    [ "$status" = 137 ]
+    as_it_ran
+    [ "$(counter cut)" = 1 ]
+}
+
+@test "gpu: a program that closes descriptors that it does not know gets nothing of ours into its files" {
+    record close
+    [ "$(cat kept-*)" = keptkeptkeptkeptkeptkeptkeptkept ]
+}
+
+@test "gpu: another subscriber, or a CUPTI that refuses: the program runs, the session says why" {
+    FAKE_CUPTI=subscribed record everything
+    [ "$(wc -l <truth)" = 26 ]
+    grep -q 'another profiler has subscribed to CUPTI there (its error 39)' err
+    grep -q 'error 39' s/meta.json
+    FAKE_CUPTI=broken record everything
+    [ "$(wc -l <truth)" = 26 ]
+    grep -q 'CUPTI refuses, its error 999' err
+    [ "$(folded s | wc -l)" -gt 0 ] # the CPU side goes on
+}
+
+@test "gpu: dropped records, impossible times, unknown kinds: counted, and the rest is right" {
+    FAKE_CUPTI=drop record everything
+    events
+    [ "$(counter dropped)" -gt 0 ]
+    grep -q "CUPTI dropped $(counter dropped) records" s/meta.json
+    FAKE_CUPTI=zero,strange record everything
+    events
+    [ "$(counter bad_times)" = 8 ] # a third of 24 kernels
+    [ "$(counter unknown_records)" = 26 ]
+    [ "$(grep -c '^kernel|' events)" = 16 ]
+    FAKE_CUPTI=inverted record everything
+    [ "$(counter bad_times)" = 8 ]
+}
+
+@test "gpu: torch.profiler takes the records for a while: a gap, then ours again" {
+    record profiler
+    events
+    [ "$(counter gaps)" = 1 ]
+    grep -q '^mark|\[GPU records taken by another profiler\]|' events
+    # before and after
+    awk -F'|' '/^mark/ { gap = $5 } /^kernel/ && !gap { before++ } /^kernel/ && gap && $5 > gap + 0 { after++ }
+        END { exit !(after > 0) }' <(sort -t'|' -k5,5n events)
+}
+
+@test "gpu: an injection that is set already is left alone, and that is said" {
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib CUDA_INJECTION64_PATH=/another.so "$WPROF" record -o s --tier C --collect gpu,cpu -- \
+        sh -c 'echo "$CUDA_INJECTION64_PATH,$WPROF_GPU"' >out 2>err
+    [ "$(cat out)" = /another.so, ]
+    grep -q 'CUDA_INJECTION64_PATH was set already, and is left alone' err
+    grep -q 'left alone' s/meta.json
+}
+
+@test "gpu: CUDA that is never initialised, and no driver at all" {
+    record none
+    grep -q 'CUDA was never initialised' s/meta.json
+    "$WPROF" -q record -o t --tier C -- true # the default, where there is a driver
+    [ -e /dev/nvidiactl ] || grep -A1 '"name": "gpu"' t/meta.json | grep -q '"state": "off"'
+}
+
+# A machine may have a CUPTI of NVIDIA's where ours is looked for: without a driver it refuses, and that is said, too.
+@test "gpu: no CUPTI: the program runs, and it is said where to have one from" {
+    mkdir lib
+    cp "$BATS_FILE_TMPDIR/lib/libcuda.so.1" lib
+    LD_LIBRARY_PATH=$PWD/lib "$WPROF" record -o s --tier C --collect gpu,cpu -- "$PYTHON" "$ROOT/tests/fakes/gpu.py" memory 2>err
+    [ "$(wc -l <truth)" = 2 ]
+    grep -Eq 'no libcupti.so.11, .12 or .13 was found|CUPTI refuses' err
+}
+
+@test "gpu: the library shows three symbols, links nothing that aborts, and needs no C library newer than 2.17" {
+    need_command objdump
+    objdump -T "$BUILD/libwprof-cuda.so" >table
+    [ "$(awk '$4 == ".text" { print $NF }' table | sort | tr '\n' ' ')" = \
+        "InitializeInjection InitializeInjectionNvtx InitializeInjectionNvtx2 " ]
+    ! grep -Eq '[^_]abort|__assert|exit$|[^_]malloc|raise' <(grep UND table | grep -v __cxa_atexit)
+    newest=$(grep -o 'GLIBC_[0-9.]*' table | sort -Vu | tail -1)
+    [ "$(printf '%s\nGLIBC_2.17\n' "$newest" | sort -V | tail -1)" = GLIBC_2.17 ]
+}
