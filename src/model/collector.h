@@ -42,8 +42,8 @@ struct record_ctx {
                   followed; grows when a process enters the control group: collectors see to it when they are
                   polled */
     int grows; /* a control group's: they may become more, on other CPUs, too */
-    int whole_machine;     /* -a: targets is empty */
-    int launched;          /* targets[0] is our own gated child */
+    int whole_machine; /* -a: targets is empty */
+    int launched;      /* targets[0] is our own gated child */
     enum gpu_env gpu_env;
     const char *event;     /* -e, NULL: cycles where there is a PMU, else cpu-clock */
     uint64_t frequency;    /* Hz */

@@ -2,14 +2,12 @@
 #include "record/gpu_env.h"
 
 #include "base/mem.h"
+#include "collect/gpu_log.h"
 #include "platform/spawn.h"
 
-#include <linux/types.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "bpf/wire_gpu.h"
 
 #define AGENT "libwprof-cuda.so"
 #define CUDA  "CUDA_INJECTION64_PATH"

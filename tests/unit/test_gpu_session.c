@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * With WPROF_SESSION=DIR: prints the GPU events and marks of that session for tests/cli/gpu_agent.bats, one a line:
- *     op|name|device|stream|ts|dur|value|thread|stack, the root first, "function (file:line)" joined by ;
+ * With WPROF_SESSION=DIR: prints the GPU events and marks of that session for tests/cli/gpu_agent.bats, one a
+ * line: op|name|device|stream|ts|dur|value|thread|stack, the root first, "function (file:line)" joined by ;
  * Without: that reading an agent's log holds together.
  */
 #include <setjmp.h>
