@@ -241,9 +241,12 @@ static void complete(struct collector *c, struct graph *g)
     struct flows flows = {0};
     size_t processes;
 
-    g->time_ns = clock_ns(CLOCK_REALTIME);
+    uint64_t now = clock_ns(CLOCK_REALTIME);
+
+    g->time_ns = 0; /* what is told from here on was seen earlier */
     g->source = "recording";
-    processes = topology_processes(g, c->ctx->store, c->offset, c->ctx->whole_machine ? c->boot_begin : 0);
+    processes =
+        topology_processes(g, c->ctx->store, c->offset, now, c->ctx->whole_machine ? c->boot_begin : 0);
     if (c->counts) {
         c->told = (struct flows_told){0};
         take_flows(c, &flows);
@@ -251,6 +254,7 @@ static void complete(struct collector *c, struct graph *g)
     }
     cover(c, g, processes, flows.all.list.n);
     narrow(c, g);
+    g->time_ns = now;
     flows_release(&flows);
 }
 

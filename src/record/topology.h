@@ -22,10 +22,12 @@ struct topology_opts {
 
 #define TOPOLOGY_LINES "topology.ndjson"
 
-/* All processes that the store's tasks tell of, into an initialised graph. offset: CLOCK_REALTIME less
+/* All processes that the store's tasks tell of, into an initialised graph whose time is 0: what it finds was
+ * seen when the tasks were, until `now` where they have not ended. offset: CLOCK_REALTIME less
  * CLOCK_MONOTONIC, ns. only_since: older ones (CLOCK_BOOTTIME ns) only where the graph has them: of a whole
  * machine threads of the kernel are among the tasks. Returns how many there are. */
-size_t topology_processes(struct graph *g, const struct store *s, uint64_t offset, uint64_t only_since);
+size_t topology_processes(struct graph *g, const struct store *s, uint64_t offset, uint64_t now,
+                          uint64_t only_since);
 
 /* The process's node by what a task or record says: pid in our namespace, start since boot in ns. */
 struct graph_node *topology_process(struct graph *g, uint32_t ns_pid, int64_t ns_ppid, uint64_t start_ns);

@@ -30,21 +30,20 @@ static struct graph_node *node_of(struct graph *g, const struct store *s, const 
 }
 
 /* A task of another program that the process ran before is the same node: the last name stays. */
-static void add(struct graph *g, const struct store *s, const struct task *t, uint64_t offset)
+static void add(struct graph *g, const struct store *s, const struct task *t, uint64_t offset, uint64_t now)
 {
     const struct task *parent = t->parent ? &s->tasks.list.a[t->parent - 1] : NULL;
-    size_t known = g->nodes.n;
     struct graph_node *n = node_of(g, s, t);
-    uint64_t now = g->time_ns;
+    struct graph_edge *own;
 
-    if (g->nodes.n > known)
-        n->first_ns = n->last_ns = 0;
     topology_seen(&n->first_ns, &n->last_ns, t->first_ns ? t->first_ns + offset : 0,
                   t->last_ns ? t->last_ns + offset : now);
     graph_set_str(g, &n->attrs, "name", strtab_get(&s->strings, t->comm));
     graph_set_bool(g, &n->attrs, "ended", t->last_ns != 0); /* of a later program, if there is one */
-    if (parent && parent->ns_pid && parent != t)
-        graph_edge(g, GRAPH_EDGE_OWN, node_of(g, s, parent), n);
+    if (!parent || !parent->ns_pid || parent == t)
+        return;
+    own = graph_edge(g, GRAPH_EDGE_OWN, node_of(g, s, parent), n);
+    topology_seen(&own->first_ns, &own->last_ns, n->first_ns, n->last_ns);
 }
 
 enum { KTHREADD = 2 }; /* the parent of all threads of the kernel */
@@ -62,7 +61,8 @@ static int is_in(const struct graph *g, const struct task *t)
     return graph_find(g, &(struct graph_id){.kind = GRAPH_PROCESS, .field = {pid}}) != NULL;
 }
 
-size_t topology_processes(struct graph *g, const struct store *s, uint64_t offset, uint64_t only_since)
+size_t topology_processes(struct graph *g, const struct store *s, uint64_t offset, uint64_t now,
+                          uint64_t only_since)
 {
     size_t n = 0;
 
@@ -73,7 +73,7 @@ size_t topology_processes(struct graph *g, const struct store *s, uint64_t offse
             continue;
         if (t->start_ns < only_since && !is_in(g, t))
             continue;
-        add(g, s, t, offset);
+        add(g, s, t, offset, now);
         n++;
     }
     return n;

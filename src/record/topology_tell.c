@@ -33,18 +33,21 @@ struct teller {
 
 /* ---- helpers ---- */
 
-static void seen_edge(struct teller *t, struct graph_edge *e, size_t known, const struct end *of)
+static void seen_edge(struct teller *t, struct graph_edge *e, const struct end *of)
 {
-    if (t->g->edges.n > known)
-        e->first_ns = e->last_ns = 0;
     topology_seen(&e->first_ns, &e->last_ns, of->first + t->limits->offset, of->last + t->limits->offset);
+}
+
+static struct graph_node *seen_node(struct teller *t, struct graph_node *n, const struct end *of)
+{
+    topology_seen(&n->first_ns, &n->last_ns, of->first + t->limits->offset, of->last + t->limits->offset);
+    return n;
 }
 
 /* What a look told of it is of another time: from here on it is what was counted. */
 static struct graph_edge *edge(struct teller *t, enum graph_relation kind, struct graph_node *a,
                                struct graph_node *b, const struct end *of)
 {
-    size_t known = t->g->edges.n;
     struct graph_edge *e = graph_edge(t->g, kind, a, b);
     uint64_t *touched = map_put(&t->touched, (uint64_t)(uintptr_t)e);
 
@@ -54,7 +57,7 @@ static struct graph_edge *edge(struct teller *t, enum graph_relation kind, struc
         e->weight = NAN;
         e->confidence = 1;
     }
-    seen_edge(t, e, known, of);
+    seen_edge(t, e, of);
     return e;
 }
 
@@ -77,6 +80,7 @@ static void parties_of(struct teller *t, const struct end *e, struct parties *ou
             p = vec_push(&out->list);
             *p = (struct party){.flows = &e->flows[i]};
             p->node = topology_process(t->g, who->ns_tgid ? who->ns_tgid : who->tgid, -1, who->leader_start);
+            seen_node(t, p->node, e);
             if (who->tid == who->tgid || !graph_attr(&p->node->attrs, "name"))
                 graph_set_str(t->g, &p->node->attrs, "name", who->comm);
         }
@@ -108,10 +112,13 @@ static struct graph_node *socket_node(struct teller *t, const struct end *e, int
     address_text(e, peer, addr);
     snprintf(port, sizeof(port), "%u", peer ? e->f->peer_port : e->f->port);
     snprintf(net, sizeof(net), "%u", e->f->net);
-    return graph_add(
-        t->g, &(struct graph_id){.kind = GRAPH_SOCKET,
-                                 .instance = peer || !e->f->net ? NULL : net,
-                                 .field = {addr, port, e->f->protocol == IPPROTO_UDP ? "UDP" : "TCP"}});
+    return seen_node(
+        t,
+        graph_add(t->g,
+                  &(struct graph_id){.kind = GRAPH_SOCKET,
+                                     .instance = peer || !e->f->net ? NULL : net,
+                                     .field = {addr, port, e->f->protocol == IPPROTO_UDP ? "UDP" : "TCP"}}),
+        e);
 }
 
 static int has_choice(const struct party *p)
@@ -128,11 +135,11 @@ static void tell_threads(struct teller *t, const struct party *p, const struct e
         struct graph_node *n;
         struct graph_edge *send;
 
-        n = graph_thread(t->g, who->ns_tid ? who->ns_tid : who->tid, who->start / 10000000u);
+        n = seen_node(t, graph_thread(t->g, who->ns_tid ? who->ns_tid : who->tid, who->start / 10000000u), e);
         if (!graph_attr(&n->attrs, "name"))
             graph_set_str(t->g, &n->attrs, "name", who->comm);
         graph_set_int(t->g, &n->attrs, "pid", who->ns_tgid ? who->ns_tgid : who->tgid);
-        graph_edge(t->g, GRAPH_EDGE_OWN, p->node, n);
+        seen_edge(t, graph_edge(t->g, GRAPH_EDGE_OWN, p->node, n), e);
         send = edge(t, GRAPH_EDGE_SEND, n, by, e);
         graph_edge_flow(send, n, f->bytes[WIRE_FLOW_OUT], f->messages[WIRE_FLOW_OUT]);
         graph_edge_flow(send, by, f->bytes[WIRE_FLOW_IN], f->messages[WIRE_FLOW_IN]);
@@ -226,7 +233,7 @@ static struct graph_node *own_node(struct teller *t, const struct end *e, const 
         return NULL;
     n = socket_node(t, e, 0);
     for (size_t i = 0; i < p->list.n; i++) {
-        graph_edge(t->g, GRAPH_EDGE_OWN, p->list.a[i].node, n);
+        seen_edge(t, graph_edge(t->g, GRAPH_EDGE_OWN, p->list.a[i].node, n), e);
         tell_threads(t, &p->list.a[i], e, n);
     }
     return n;
@@ -300,7 +307,7 @@ static void tell_alone(struct teller *t, const struct end *e)
     parties_of(t, e, &a);
     x = own_node(t, e, &a);
     if (e->family == AF_UNIX) {
-        x = graph_numbered(t->g, GRAPH_UNIX_SOCKET, (int64_t)e->flows->key.ino);
+        x = seen_node(t, graph_numbered(t->g, GRAPH_UNIX_SOCKET, (int64_t)e->flows->key.ino), e);
         for (size_t i = 0; i < a.list.n; i++) {
             const struct party *p = &a.list.a[i];
             struct graph_edge *use = edge(t, GRAPH_EDGE_ACCESS, p->node, x, e);
@@ -341,7 +348,7 @@ static void tell_pipe(struct teller *t, const struct end *e)
             note_threads(t, p, to);
             graph_edge_weight(to, 1);
         } else if (!reader || (e->bytes[WIRE_FLOW_OUT] == 0)) {
-            object = graph_numbered(t->g, GRAPH_PIPE, (int64_t)e->flows->key.ino);
+            object = seen_node(t, graph_numbered(t->g, GRAPH_PIPE, (int64_t)e->flows->key.ino), e);
             to = edge(t, GRAPH_EDGE_ACCESS, p->node, object, e);
             flow(to, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
             flow(to, object, p->bytes, p->messages, WIRE_FLOW_IN);

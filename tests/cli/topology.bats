@@ -95,6 +95,8 @@ END
     in_graph 'len(processes("true")) == 1 and processes("true")[0]["attrs"]["ended"]'
     in_graph '[e for e in of_kind("own") if e["b"] == processes("true")[0]["id"] and nodes[e["a"]]["attrs"]["name"] == "sh"]'
     in_graph '0 < processes("true")[0]["last_seen_ns"] - processes("true")[0]["first_seen_ns"] < 5e9'
+    # It was over before the rest slept for 50 ms.
+    in_graph 'processes("true")[0]["last_seen_ns"] < g["time_ns"] - 40e6'
 }
 
 @test "ports that are used again within a second: two connections, each between its own processes" {
@@ -224,4 +226,90 @@ print("a=%d b=%d" % (os.getpid(), pid))' >"$BATS_TEST_TMPDIR/said"
     in_graph '[n for n in g["nodes"] if pid(n["id"]) == a][0]["attrs"]["io_ns"] > 0.4e9'
     in_graph '[e for e in of_kind("wait") if (pid(e["a"]), pid(e["b"])) == (a, b)][0]["weight"] > 0.4e9'
     in_graph '[e for e in of_kind("pipe") if (pid(e["a"]), pid(e["b"])) == (b, a)][0]["attrs"]["waited_b_ns"] > 0.4e9'
+}
+
+@test "more connections than there is room for: what is not told apart is counted" {
+    "$WPROF" record -q --collect topology -o "$dir" -- "$PYTHON" -c '
+import socket
+for _ in range(33500): # 67,000 ends: more than any recording holds
+    a, b = socket.socketpair()
+    a.send(b"x" * 3)
+    b.recv(3)
+    a.close()
+    b.close()'
+    in_graph 'coverage("flows")["state"] == "partial"'
+    in_graph '(lambda lost, seen: lost[0] > 0 and lost[0] + seen == 67000 and lost[1] == 3 * lost[0])(
+        [int(w) for w in coverage("flows")["detail"].split("no room for ")[1].split() if w.isdigit()], coverage("flows")["seen"])'
+}
+
+@test "two network namespaces: the same addresses are others there" {
+    unshare -n true 2>/dev/null || skip "needs root, for network namespaces"
+    "$WPROF" record -q --collect topology -o "$dir" -- sh -c '
+        for n in 1001 2002; do
+            (sleep 0.2 | unshare -n "$0" "$1" lo+tcp4 $n 10) &
+        done
+        wait' "$PYTHON" "$ROOT/tests/workloads/talk.py" >"$BATS_TEST_TMPDIR/said"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/said")" = 2 ]
+    "$PYTHON" - "$dir" "$BATS_TEST_TMPDIR/said" <<'END'
+import json, re, sys
+g = json.load(open(sys.argv[1] + "/topology.json"))
+pid = {n["id"]: n["attrs"].get("pid") for n in g["nodes"] if n["kind"] == "process"}
+told = sorted(sorted((e["bytes_ab"], e["bytes_ba"])) + sorted((pid[e["a"]], pid[e["b"]])) for e in g["edges"] if e["kind"] == "tcp")
+said = [sorted(map(int, re.findall(r"[ab]=(\d+)", l))) for l in open(sys.argv[2])]
+assert len(told) == 2 and [t[:2] for t in told] == [[10, 1001], [10, 2002]], told
+assert sorted(t[2:] for t in told) == sorted(said), (told, said)
+nets = {n["instance"] for n in g["nodes"] if n["kind"] == "socket" and "instance" in n}
+assert len(nets) >= 2, nets
+END
+}
+
+@test "a pid that is used again within the recording is two processes" {
+    unshare -pf --mount-proc test -w /proc/sys/kernel/ns_last_pid 2>/dev/null || skip "needs root, for a pid namespace"
+    unshare -pf --mount-proc "$WPROF" record -q --collect topology -o "$dir" -- "$PYTHON" -c '
+import os, time
+def child():
+    pid = os.fork()
+    if not pid:
+        time.sleep(0.03)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return pid
+first = again = child()
+while True: # a helper of the recorder may be faster
+    with open("/proc/sys/kernel/ns_last_pid", "w") as f:
+        f.write(str(first - 1))
+    again = child()
+    if again == first:
+        break
+print(first)' >"$BATS_TEST_TMPDIR/said"
+    a=$(cat "$BATS_TEST_TMPDIR/said")
+    in_graph '(lambda twins: len(twins) == 2 and len({n["instance"] for n in twins}) == 2 and
+               min(n["last_seen_ns"] for n in twins) <= max(n["first_seen_ns"] for n in twins))(
+               [n for n in g["nodes"] if pid(n["id"]) == a])'
+}
+
+@test "-a: processes that were there before, and what goes between them" {
+    "$PYTHON" -c '
+import os, socket, time
+l = socket.socket()
+l.bind(("127.0.0.1", 0))
+l.listen()
+b = os.fork()
+if not b:
+    s = l.accept()[0]
+    while s.recv(7, socket.MSG_WAITALL):
+        s.sendall(b"y" * 3)
+    os._exit(0)
+s = socket.create_connection(l.getsockname())
+print("a=%d b=%d" % (os.getpid(), b), flush=True)
+while True:
+    s.sendall(b"x" * 7)
+    s.recv(3, socket.MSG_WAITALL)
+    time.sleep(0.01)' >"$BATS_TEST_TMPDIR/said" 3>&- &
+    until_true 30 test -s "$BATS_TEST_TMPDIR/said"
+    eval "$(tr ' ' ';' <"$BATS_TEST_TMPDIR/said")"
+    "$WPROF" record -q -a --collect topology --duration 1s -o "$dir"
+    kill $a
+    in_graph '(lambda f: f and f[0] >= 7 and f[0] // 7 - f[2] // 3 in (0, 1, -1) and f[0] % 7 == 0 and f[2] % 3 == 0)(flow("tcp", a, b))'
+    in_graph '1 in [pid(n["id"]) for n in g["nodes"]]'
 }
