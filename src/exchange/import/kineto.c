@@ -83,7 +83,7 @@ static void place_in_time(struct kineto *k)
         before += ts < 0;
         ev->ts = ts < 0 ? 0 : (uint64_t)ts;
     }
-    import_count(k->r.st, IMPORT_NOTED, "from before 1970", before);
+    import_count(k->r.st, IMPORT_NOTED, "from before time 0", before);
 }
 
 /* The file's rows into the session's table, with the rank. */

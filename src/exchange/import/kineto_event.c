@@ -182,11 +182,16 @@ static uint32_t add_frame(struct kineto *k, enum kind kind)
 
 /* ---- events ---- */
 
+/* A thread's id; some are a handle of the threads library instead, cut to 32 bits with a sign. */
+static uint32_t thread_of(const struct trace_event *ev)
+{
+    return trace_has(&ev->tid) ? (uint32_t)ev->tid.whole : 0;
+}
+
 /* -1: its thread is not told. */
 static int set_task(struct kineto *k, struct event *ev)
 {
-    const struct trace_event *t = &k->r.ev;
-    uint32_t pid = trace_u32(&t->pid), tid = trace_u32(&t->tid);
+    uint32_t pid = trace_u32(&k->r.ev.pid), tid = thread_of(&k->r.ev);
 
     if (!pid)
         return -1;
@@ -306,7 +311,7 @@ static void take_memory(struct kineto *k)
 /* Names of processes and threads; the latter as "thread 12 (pt_autograd_0)". */
 static void take_metadata(struct kineto *k)
 {
-    uint32_t pid = trace_u32(&k->r.ev.pid), tid = trace_u32(&k->r.ev.tid);
+    uint32_t pid = trace_u32(&k->r.ev.pid), tid = thread_of(&k->r.ev);
     const char *label = buf_str(&k->r.ev.label), *open = strrchr(label, '(');
     struct buf name = {0};
 

@@ -45,7 +45,7 @@ void trace_event_release(struct trace_event *ev)
 
 /* ---- numbers ---- */
 
-/* With an exponent, hexadecimal, or longer than 18 digits: as near as a double is. */
+/* With an exponent, hexadecimal, or more than 63 bits: as near as a double is. */
 static struct trace_number by_double(const char *p, size_t n, uint8_t how)
 {
     struct trace_number out = {.how = TRACE_BAD};
@@ -79,9 +79,9 @@ static struct trace_number parse(const char *p, size_t n, uint8_t how)
     int32_t unit = NANO;
 
     for (; i < n && p[i] >= '0' && p[i] <= '9'; i++) {
-        if (i - from == 18)
+        if (__builtin_mul_overflow(out.whole, 10, &out.whole) ||
+            __builtin_add_overflow(out.whole, p[i] - '0', &out.whole))
             return by_double(p, n, how);
-        out.whole = out.whole * 10 + (p[i] - '0');
     }
     if (i == from)
         return by_double(p, n, how);

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Traces that others recorded.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    KINETO=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/kineto
+}
+
+need_traces() {
+    [ -d "$KINETO" ] || skip "needs the shared data (kineto)"
+    need_python json
+}
+
+figures() {
+    "$PYTHON" "$ROOT/tests/tools/kineto_figures.py" "$WPROF" "$@"
+}
+
+@test "import kineto: every trace of others is read, and says what the trace says" {
+    need_traces
+    for trace in "$KINETO"/*.json.gz; do
+        [[ $trace == */diff-test* ]] && continue # like diff-control, and as long
+        rm -rf s
+        "$WPROF" -q import -o s "$trace"
+        figures s "$trace" || {
+            echo "$trace"
+            return 1
+        }
+    done
+}
+
+@test "import kineto: two ranks make one session" {
+    need_traces
+    "$WPROF" -q import -o s "$KINETO"/sampled_rank-{0,1}.json.gz
+    figures s "$KINETO"/sampled_rank-{0,1}.json.gz
+    "$WPROF" show --gpu s >shown
+    grep -q '^ *rank 0 GPU 0' shown
+    grep -q '^ *rank 1 GPU 1' shown
+    "$WPROF" show --units step s | grep -q 'step 551 .*\[rank 1\]'
+}
+
+@test "import kineto: a memory timeline" {
+    need_traces
+    run -0 --separate-stderr "$WPROF" import -o s "$KINETO/memory_timeline.raw.gz"
+    [[ $stderr == *"645 allocations from before, 3,345 frees, 3,345 allocations from"* ]]
+    [[ $stderr == *"left out: 9,510 changes of what memory is used for"* ]]
+}
+
+@test "import kineto: packed or not, from a pipe, cut off" {
+    trace=$ROOT/tests/fuzz/corpus/kineto/training
+    "$WPROF" -q import -o plain "$trace"
+    gzip -c "$trace" >packed.gz
+    "$WPROF" -q import -o packed packed.gz
+    "$WPROF" -q import -o pipe - <packed.gz
+    "$WPROF" export --metric gpu plain >plain.folded
+    grep -qx 'process;main;ProfilerStep;forward (net.py);aten::mm;cudaLaunchKernel;CUDA:gemm 40250' plain.folded
+    for s in packed pipe; do
+        diff plain.folded <("$WPROF" export --metric gpu $s)
+    done
+    head -c 900 "$trace" >cut.json
+    run -0 --separate-stderr "$WPROF" import -o cut cut.json
+    [[ $stderr == *"not taken, for it makes no sense: 1 end: the file was cut off"* ]]
+    gzip -c "$trace" | head -c 300 >cut.gz
+    run -0 --separate-stderr "$WPROF" import -o cutgz cut.gz
+    [[ $stderr == *"the gzip data ends too early: what stands before is here"* ]]
+    "$WPROF" show cutgz | grep -q 'ends too early'
+}
+
+@test "import kineto: what makes no sense is counted, said, and in meta.json" {
+    run -0 --separate-stderr "$WPROF" import -o s "$ROOT/tests/fuzz/corpus/kineto/odd"
+    [[ $stderr == *"not taken, for it makes no sense:"*"1 event with a negative duration"* ]]
+    "$WPROF" show s | grep -q 'makes no sense'
+    python3 - <<'END'
+import json
+m = json.load(open("s/meta.json"))
+assert m["kind"] == "imported" and "gpu" in m["kinds"], m["kinds"]
+assert m["counters"]["import.copies"] == 1, m["counters"]
+assert m["counters"]["import.lost.events_with_a_negative_duration"] == 1
+assert "PyTorch" in m["notes"], m["notes"]
+END
+}
+
+@test "import chrome: spans nest, whoever wrote them" {
+    cat >trace.json <<'END'
+{"traceEvents": [
+ {"name": "request", "ph": "B", "ts": 0, "pid": 7, "tid": 8},
+ {"name": "query", "ph": "X", "ts": 100, "dur": 500, "pid": 7, "tid": 8},
+ {"ph": "E", "ts": 1000, "pid": 7, "tid": 8},
+ {"name": "done", "ph": "i", "ts": 1000, "pid": 7, "tid": 8},
+ {"name": "process_name", "ph": "M", "pid": 7, "args": {"name": "server"}}]}
+END
+    run -0 --separate-stderr "$WPROF" import -o s trace.json
+    [[ $stderr == *"2 spans, 1 moment from"* ]]
+    "$WPROF" render --format html --view timeline -o page.html s
+    grep -q query page.html
+}
+
+@test "import: files of several formats, or several of a format that takes one" {
+    echo 'a;b 1' >x.folded
+    run -3 "$WPROF" import -o s x.folded x.folded
+    [[ $output == *"one file makes a session"* ]]
+    run -3 "$WPROF" import -o s "$ROOT/tests/fuzz/corpus/kineto/training" x.folded
+    [[ $output == *"x.folded is folded and those before are kineto"* ]]
+    [ ! -e s ]
+}

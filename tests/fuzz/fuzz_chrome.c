@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chrome's Trace Event Format: no crash; every event refers to what is there, and none ends before it begins.
+ */
+#include "trace_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    trace_check(&import_chrome, data, size);
+    return 0;
+}

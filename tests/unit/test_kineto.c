@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces of PyTorch's profiler: what is taken of each kind of event, stacks, times, and what makes no sense.
+ */
+#include "import_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define HEAD                                                                                                 \
+    "{\"schemaVersion\": 1, \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 5, \"world_size\": 8},"
+#define X(cat, name, tid, ts, dur, args)                                                                     \
+    "{\"ph\": \"X\", \"cat\": \"" cat "\", \"name\": \"" name "\", \"pid\": 10, \"tid\": " #tid              \
+    ", \"ts\": " #ts ", \"dur\": " #dur ", \"args\": {" args "}}"
+
+static void import(struct imported *im, const char *text)
+{
+    *im = (struct imported){.rc = 0};
+    imported_add(im, &import_kineto, text, strlen(text), 0, 1);
+}
+
+static void assert_stack(struct imported *im, const struct event *ev, const char *want)
+{
+    char *stack = imported_stack(im, ev->stack);
+
+    assert_string_equal(stack, want);
+    free(stack);
+}
+
+/* Outer spans come behind inner ones in the text, and behind the kernel: order in a file says nothing. */
+static const char training[] = HEAD "\"traceEvents\": [" /* */
+    X("kernel", "gemm", 7, 1000150.5, 40.25,
+      "\"device\": 3, \"context\": 1, \"stream\": 7, \"correlation\": 99, \"registers per thread\": 90,"
+      "\"shared memory\": 4096, \"grid\": [64, 2, 1], \"block\": [128, 1, 1], \"est. achieved occupancy %\": "
+      "12.5,"
+      "\"graph id\": 6, \"graph node id\": 8") ","                                                  /* */
+    X("cuda_runtime", "cudaLaunchKernel", 11, 1000120, 5, "\"correlation\": 99, \"cbid\": 211") "," /* */
+    X("cpu_op", "aten::mm", 11, 1000110, 30, "") ","                                                /* */
+    X("cpu_op", "aten::linear", 11, 1000105, 40, "") ","                                            /* */
+    X("cpu_op", "other", 12, 1000000, 500, "") ","                             /* another thread's */
+    X("python_function", "net/model.py(31): forward", 11, 1000100, 60, "") "," /* */
+    X("user_annotation", "ProfilerStep#12", 11, 1000000, 1000,
+      "") "," /* */
+          "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 10, \"tid\": 0, \"args\": {\"name\": "
+          "\"python3\"}},"
+          "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 10, \"tid\": 11, \"args\": {\"name\": "
+          "\"thread 11 (pt_main)\"}}"
+          "], \"baseTimeNanoseconds\": 1700000000000000000}";
+
+static void stacks_and_launches(void **state)
+{
+    struct imported im;
+    const struct gpu_work *w;
+    struct event *kernel, *mark = NULL;
+    struct task *t;
+
+    import(&im, training);
+    assert_int_equal(im.rc, 0);
+    assert_ptr_equal(im.importer, &import_kineto);
+    kernel = imported_event(&im, GPU_KERNEL, 0);
+    assert_non_null(kernel);
+    assert_stack(&im, kernel, "ProfilerStep;forward;aten::linear;aten::mm;cudaLaunchKernel");
+    assert_int_equal(kernel->stack, imported_event(&im, GPU_RUNTIME, 0)->stack);
+    assert_int_equal(kernel->ts, 1700000000000000000u + 1000150500);
+    assert_int_equal(kernel->dur, 40250);
+    assert_int_equal(kernel->value, 99);
+    w = imported_work(&im, kernel);
+    assert_int_equal(w->device, 4);
+    assert_int_equal(w->rank, 6);
+    assert_int_equal(w->context, 1);
+    assert_int_equal(w->stream, 7);
+    assert_int_equal(w->registers, 90);
+    assert_int_equal(w->shared, 4096);
+    assert_int_equal(w->occupancy, 126);
+    assert_int_equal(w->grid[0] * 100 + w->grid[1] * 10 + w->grid[2], 6421);
+    assert_int_equal(w->block[0], 128);
+    assert_int_equal(w->graph * 10 + w->node, 68);
+    t = tasks_get(&im.store.tasks, kernel->task);
+    assert_int_equal(t->tid, 11);
+    assert_string_equal(strtab_get(&im.store.strings, t->comm), "pt_main");
+    assert_string_equal(strtab_get(&im.store.strings, tasks_get(&im.store.tasks, t->leader)->comm),
+                        "python3");
+    assert_stack(&im, imported_event(&im, GPU_OPERATOR, 2), "other");
+    for (size_t i = 0; i < im.store.events.n; i++)
+        if (im.store.events.a[i].kind == EVENT_MARKER)
+            mark = &im.store.events.a[i];
+    assert_non_null(mark);
+    assert_string_equal(strtab_get(&im.store.strings, mark->metric), "step 12");
+    assert_int_equal(mark->dur, 1000000);
+    assert_string_equal(im.meta.languages.a[0], "python");
+    imported_release(&im);
+}
+
+static void python_frames_have_file_and_line(void **state)
+{
+    struct imported im;
+    const struct frame *f;
+
+    import(&im, training);
+    for (uint32_t id = 1; (f = frames_get(&im.store.frames, id)); id++)
+        if (f->kind == FRAME_PYTHON)
+            break;
+    assert_non_null(f);
+    assert_string_equal(strtab_get(&im.store.strings, f->file), "net/model.py");
+    assert_int_equal(f->line, 31);
+    imported_release(&im);
+
+    import(&im, "[" X("python_function", "nn.Module: Linear_0", 11, 5, 1, "") "]");
+    f = frames_get(&im.store.frames, 1);
+    assert_string_equal(strtab_get(&im.store.strings, f->func), "nn.Module: Linear_0");
+    assert_int_equal(f->line, 0);
+    imported_release(&im);
+}
+
+static void copies_sets_waits_and_memory(void **state)
+{
+    struct imported im;
+    struct event *ev;
+
+    import(
+        &im, "[" /* */
+        X("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 9, 20, 3,
+          "\"device\": 0, \"stream\": 9, \"bytes\": 4096, \"correlation\": 4") ","                       /* */
+        X("gpu_memset", "Memset (Device)", 9, 30, 1, "\"device\": 0, \"stream\": 9, \"bytes\": 64") ","  /* */
+        X("cuda_sync", "Stream Sync", 9, 40, 5, "\"device\": 0, \"stream\": -1, \"correlation\": 5") "," /* */
+        X("cuda_driver", "cuStreamSynchronize", 11, 39, 7, "\"correlation\": 5") ","                     /* */
+        X("overhead", "Activity Buffer Request", 0, 50, 2, "") ","                                       /* */
+        X("gpu_user_annotation", "step", 9, 20, 30,
+          "") "," /* */
+              "{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", "
+              "\"pid\": 10, \"tid\": 11,"
+              "\"ts\": 60, \"args\": {\"Total Allocated\": 9, \"Bytes\": -512, \"Addr\": 77, \"Device Id\": "
+              "2}},"
+              "{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", \"pid\": 10, \"tid\": "
+              "11,"
+              "\"ts\": 61, \"args\": {\"Bytes\": 1024, \"Addr\": 78, \"Device Id\": -1}}"
+              "]");
+    assert_int_equal(im.rc, 0);
+    ev = imported_event(&im, GPU_COPY, 0);
+    assert_int_equal(imported_work(&im, ev)->from, GPU_PINNED);
+    assert_int_equal(imported_work(&im, ev)->to, GPU_DEVICE);
+    assert_int_equal(imported_work(&im, ev)->bytes, 4096);
+    assert_int_equal(ev->task, 0); /* nobody asked for it */
+    assert_int_equal(imported_count(&im, IMPORT_NOTED, "without the call that launched them"), 2);
+    assert_int_equal(imported_count(&im, IMPORT_NOTED, "without a correlation id"), 1);
+    ev = imported_event(&im, GPU_SYNC, 0);
+    assert_int_equal(imported_work(&im, ev)->stream, UINT32_MAX);
+    assert_int_equal(tasks_get(&im.store.tasks, ev->task)->tid, 11);
+    assert_stack(&im, ev, "cuStreamSynchronize");
+    assert_non_null(imported_event(&im, GPU_SET, 0));
+    assert_non_null(imported_event(&im, GPU_DRIVER, 0));
+    assert_non_null(imported_event(&im, GPU_OVERHEAD, 0));
+    ev = imported_event(&im, GPU_FREE, 0);
+    assert_int_equal(ev->value, 77);
+    assert_int_equal(imported_work(&im, ev)->bytes, 512);
+    assert_int_equal(imported_work(&im, ev)->device, 3);
+    ev = imported_event(&im, GPU_ALLOC, 0);
+    assert_int_equal(imported_work(&im, ev)->bytes, 1024);
+    assert_int_equal(imported_work(&im, ev)->device, 0);
+    imported_release(&im);
+}
+
+static void what_makes_no_sense_is_counted(void **state)
+{
+    struct imported im;
+    struct event *ev;
+
+    import(
+        &im, "{\"traceEvents\": [" /* */
+        X("kernel", "ok", 7, "100", "4.5",
+          "\"correlation\": \"0x1f\", \"device\": \"1\", \"stream\": \"0x0\"") "," /* */
+        X("kernel", "negative", 7, 110, -3, "") ","                                /* */
+        X("kernel", "zero", 7, 110, 0, "\"correlation\": 3") ","                   /* */
+        X("kernel", "null", 7, 110, null, "") ","                                  /* */
+        X("kernel", "words", 7, "soon", 1, "") ","                                 /* */
+        X("kernel", "huge", 7, 1e300, 1, "") ","                                   /* */
+        X("kernel", "long", 7, 110, 9000000000000000000, "") ","                   /* */
+        X("kernel", "", 7, 110, 1,
+          "") "," /* */
+              "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"no dur\", \"pid\": 0, \"tid\": 7, \"ts\": 4},"
+              "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"no pid\", \"ts\": 4, \"dur\": 1},"
+              "{\"ph\": \"B\", \"cat\": \"cpu_op\", \"name\": \"begin\", \"pid\": 1, \"tid\": 7, \"ts\": 4},"
+              "{\"ph\": \"X\", \"cat\": \"quantum\", \"name\": \"q\", \"pid\": 1, \"tid\": 7, \"ts\": 4, "
+              "\"dur\": 1},"
+              "{\"ph\": \"f\", \"cat\": \"ac2g\", \"name\": \"ac2g\", \"id\": 1, \"pid\": 1, \"tid\": 7, "
+              "\"ts\": 4},"
+              "17, [], {}, null], \"distributedInfo\": null}");
+    assert_int_equal(im.rc, 0);
+    assert_int_equal(im.store.events.n, 2);
+    ev = imported_event(&im, GPU_KERNEL, 0);
+    assert_int_equal(ev->ts, 100000);
+    assert_int_equal(ev->dur, 4500);
+    assert_int_equal(ev->value, 0x1f);
+    assert_int_equal(imported_work(&im, ev)->device, 2);
+    assert_int_equal(imported_work(&im, ev)->stream, 0);
+    assert_int_equal(imported_count(&im, IMPORT_NOTED, "in quotes"), 5);
+    assert_int_equal(imported_count(&im, IMPORT_NOTED, "without length"), 1);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "negative duration"), 1);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "without a duration"), 2);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "without a time"), 2);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "out of range"), 1);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "without a name"), 1);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "without a thread"), 1);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "no span"), 1);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "no object"), 3);
+    assert_int_equal(imported_count(&im, IMPORT_LEFT, "other categories"), 2);
+    assert_int_equal(imported_count(&im, IMPORT_LEFT, "arrows from launch"), 1);
+    imported_release(&im);
+}
+
+/* Two ranks on two hosts whose pids are the same: two processes; the one that tells no rank gets its place.
+ */
+static void ranks_are_told_apart(void **state)
+{
+    static const char other[] = "{\"traceEvents\": [" X("cpu_op", "b", 11, 7, 1, "") "," /* */
+        X("kernel", "k", 7, 9, 1, "\"device\": 0, \"correlation\": 2") "]}";
+    struct imported im = {.rc = 0};
+    struct event *a, *b;
+    struct task *ta, *tb;
+
+    imported_add(&im, &import_kineto, training, strlen(training), 0, 2);
+    assert_int_equal(im.rc, 0);
+    imported_add(&im, &import_kineto, other, strlen(other), 1, 2);
+    assert_int_equal(im.rc, 0);
+    a = imported_event(&im, GPU_OPERATOR, 0);
+    b = imported_event(&im, GPU_OPERATOR, 5);
+    ta = tasks_get(&im.store.tasks, a->task);
+    tb = tasks_get(&im.store.tasks, b->task);
+    assert_int_equal(ta->tid, tb->tid);
+    assert_int_not_equal(a->task, b->task);
+    assert_int_not_equal(ta->leader, tb->leader);
+    assert_string_equal(strtab_get(&im.store.strings, tasks_get(&im.store.tasks, ta->leader)->comm),
+                        "python3 [rank 5]");
+    assert_string_equal(strtab_get(&im.store.strings, tasks_get(&im.store.tasks, tb->leader)->comm),
+                        "process [rank 1]");
+    assert_int_equal(imported_work(&im, imported_event(&im, GPU_KERNEL, 0))->rank, 6);
+    assert_int_equal(imported_work(&im, imported_event(&im, GPU_KERNEL, 1))->rank, 2);
+    imported_release(&im);
+}
+
+/* Threads that are told by a handle, with a sign: not the process's first thread. */
+static void threads_with_a_negative_id(void **state)
+{
+    struct imported im;
+
+    import(&im, "[" X("cuda_runtime", "cudaEventQuery", -1029147072, 10, 50, "") "," /* */
+           X("cuda_runtime", "cudaLaunchKernel", 10, 20, 5, "") "]");
+    assert_int_equal(im.rc, 0);
+    assert_int_equal(tasks_get(&im.store.tasks, im.store.events.a[0].task)->tid, 3265820224);
+    assert_int_equal(tasks_get(&im.store.tasks, im.store.events.a[1].task)->tid, 10);
+    assert_stack(&im, &im.store.events.a[1], "cudaLaunchKernel");
+    imported_release(&im);
+}
+
+static void time_bases(void **state)
+{
+    struct imported im;
+
+    import(&im, "[" X("kernel", "us", 7, 1661203462598738.125, 2.5, "") "]");
+    assert_int_equal(im.store.events.a[0].ts, 1661203462598738125);
+    assert_int_equal(im.store.events.a[0].dur, 2500);
+    imported_release(&im);
+    import(&im, "[" X("kernel", "ns", 7, 1661203462598738125, 2500, "") "]");
+    assert_int_equal(im.store.events.a[0].ts, 1661203462598738125);
+    assert_int_equal(im.store.events.a[0].dur, 2500);
+    imported_release(&im);
+    import(&im, "[" X("kernel", "exponent", 7, 1.5e6, 1E1, "") "]");
+    assert_int_equal(im.store.events.a[0].ts, 1500000000);
+    assert_int_equal(im.store.events.a[0].dur, 10000);
+    imported_release(&im);
+}
+
+static void memory_timeline(void **state)
+{
+    struct imported im;
+
+    import(&im, "[[-1, 1, 512, 7], [1696966048083248105, 2, 64, 1], [1696966048083248205, 3, -64, 1],"
+                "[1696966048083248305, 4, -64, 1], [5, 9, 1, 1], [\"x\", 4, 1, 1], [1, 2]]");
+    assert_int_equal(im.rc, 0);
+    assert_ptr_equal(im.importer, &import_kineto);
+    assert_int_equal(im.store.events.n, 3);
+    assert_int_equal(im.store.events.a[0].ts, 1696966048083248105);
+    assert_int_equal(imported_work(&im, imported_event(&im, GPU_FREE, 0))->bytes, 64);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "unknown action"), 1);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "make no sense"), 2);
+    assert_int_equal(imported_count(&im, IMPORT_LEFT, "what memory is used for"), 1);
+    imported_release(&im);
+}
+
+static void a_file_that_was_cut_off(void **state)
+{
+    struct imported im;
+    char *half = mem_strndup(training, strlen(training) * 3 / 4);
+
+    import(&im, half);
+    assert_int_equal(im.rc, 0);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "cut off"), 1);
+    assert_non_null(imported_event(&im, GPU_KERNEL, 0));
+    imported_release(&im);
+    free(half);
+    import(&im, "{\"traceEvents\": [{\"ph\": \"X\", ");
+    assert_int_equal(im.rc, -1);
+    imported_release(&im);
+    import(&im, "{\"traceEvents\": [" X("kernel", "k", 7, 1, 1, "") " X");
+    assert_int_equal(im.rc, -1); /* not cut: something else stands there */
+    imported_release(&im);
+    import(&im, "{\"deviceProperties\": []}");
+    assert_int_equal(im.rc, -1);
+    assert_non_null(strstr(im.e.msg, "traceEvents"));
+    imported_release(&im);
+}
+
+/* Deeper than the limit: nothing breaks, and it is counted. */
+static void deep_nesting(void **state)
+{
+    struct buf text = {0};
+    struct imported im;
+
+    for (int i = 0; i < 600; i++)
+        buf_addf(
+            &text,
+            "%s{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"f%d\", \"pid\": 1, \"tid\": 1, \"ts\": %d, "
+            "\"dur\": %d}",
+            i ? "," : "[", i, i, 2000 - 2 * i);
+    buf_addstr(&text, "]");
+    import(&im, buf_str(&text));
+    assert_int_equal(im.rc, 0);
+    assert_int_equal(imported_count(&im, IMPORT_NOTED, "deeper"), 600 - 512);
+    assert_int_equal(im.store.events.a[599].stack, im.store.events.a[511].stack);
+    assert_true(im.store.events.a[599].flags & EVENT_TRUNCATED);
+    imported_release(&im);
+    buf_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stacks_and_launches),
+        cmocka_unit_test(python_frames_have_file_and_line),
+        cmocka_unit_test(copies_sets_waits_and_memory),
+        cmocka_unit_test(what_makes_no_sense_is_counted),
+        cmocka_unit_test(ranks_are_told_apart),
+        cmocka_unit_test(threads_with_a_negative_id),
+        cmocka_unit_test(time_bases),
+        cmocka_unit_test(memory_timeline),
+        cmocka_unit_test(a_file_that_was_cut_off),
+        cmocka_unit_test(deep_nesting),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
