@@ -35,9 +35,13 @@ hang() {
 }
 
 # dumped 'EXPRESSION'...: each true of `dump --json -p $TARGET`: d the document, t[NAME] a thread by its name (the
-# last of it), s(THREAD) its stack's functions joined by ;, a the answers' texts joined.
+# last of it), s(THREAD) its stack's functions joined by ;, a the answers' texts joined. Not all threads may hang at once.
 dumped() {
-    "$WPROF" dump --json -p "$TARGET" "${DUMP_OPTIONS[@]}" >"$D/dump"
+    in_three dumped_now "$@" || { sleep 1 && dumped_now "$@"; }
+}
+
+dumped_now() {
+    "$WPROF" dump --json -p "$TARGET" "${DUMP_OPTIONS[@]}" >"$D/dump" || return 1
     python3 - "$D/dump" "$@" <<'END'
 import json, sys
 d = json.load(open(sys.argv[1]))

@@ -153,9 +153,9 @@ END
 }
 
 @test "--duration: what was there in between stays, with the times when it was seen" {
-    (sleep 0.3; exec sleep 0.4) &
+    (sleep 0.5; exec sleep 0.5) &
     a=$!
-    graph --duration 1s --interval 100ms
+    graph --duration 1.5s --interval 100ms
     in_graph 'a in of_pid and of_pid[a]["first_seen_ns"] < of_pid[a]["last_seen_ns"] < g["time_ns"]'
 }
 
@@ -258,7 +258,7 @@ END
 @test "--duration: a reader that goes away ends it; so does the end of all processes asked for" {
     run -3 bash -c '"$WPROF" topo --duration 20s --interval 50ms --format ndjson 2>"$1" | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}' - "$BATS_TEST_TMPDIR/err"
     grep -q "Broken pipe" "$BATS_TEST_TMPDIR/err"
-    sleep 0.7 &
+    sleep 1.5 &
     a=$!
     graph --pid $a --duration 20s --interval 100ms 2>"$BATS_TEST_TMPDIR/err"
     in_graph 'a in of_pid'
@@ -292,8 +292,8 @@ def end(pid):
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 first = child()
-topo = subprocess.Popen([sys.argv[1], "topo", "--duration", "2s", "--interval", "100ms", "--format", "json", "-o", sys.argv[2]])
-time.sleep(0.8)
+topo = subprocess.Popen([sys.argv[1], "topo", "--duration", "2.6s", "--interval", "100ms", "--format", "json", "-o", sys.argv[2]])
+time.sleep(1.3)
 end(first)
 while True: # somebody else may be faster
     with open("/proc/sys/kernel/ns_last_pid", "w") as f:
