@@ -123,9 +123,9 @@ class TopologySide {
         if (items.length)
             this.add(makePart("h4", title), list);
     }
-    makeItem(text, title, swatch, action) {
+    makeItem(text, title, swatch, action, figures = "") {
         const item = document.createElement("li"), button = makeButton("", title, action);
-        button.append(...(swatch ? [swatch] : []), makePart("bdi", text));
+        button.append(...(swatch ? [swatch] : []), makePart("bdi", text), makePart("span", figures));
         item.append(button);
         return item;
     }
@@ -139,8 +139,8 @@ class TopologySide {
         const recorded = model.nodes.filter(node => node.times && !node.hidden && node.times.some(ns => ns > 0));
         recorded.sort((a, b) => b.times[0] - a.times[0]);
         this.addList("CPU time of processes", recorded.slice(0, 8).map(node => this.makeItem(
-            `${formatShare(node.times[0], model.sums[0]).padStart(6)}  ${model.name(node)}`, "select it",
-            this.words.makeSwatch("node", model.kinds[node.kind].id), () => this.pane.goTo({node}))));
+            model.name(node), "select it", this.words.makeSwatch("node", model.kinds[node.kind].id), () => this.pane.goTo({node}),
+            formatShare(node.times[0], model.sums[0]))));
         this.add(makePart("p", "Click a node or an edge for what is known of it, and to see its neighbours alone.", "side-hint"));
     }
     fillNode(node) {
@@ -184,19 +184,19 @@ class TopologySide {
             const [there, back] = model.isWait(edge) ? [edge.waitedA, edge.waitedB].map(ns => ns && formatDuration(ns))
                                                      : [edge.bytesAb, edge.bytesBa].map(bytes => bytes && formatBytes(bytes));
             const [mine, theirs] = out ? [there, back] : [back, there];
-            const figures = (mine ? `  \u2192 ${mine}` : "") + (theirs ? `  \u2190 ${theirs}` : "");
-            return this.makeItem(`${id} ${arrow} ${model.name(model.other(edge, node))}${figures}`, "select this edge",
-                                 words.makeSwatch("edge", id), () => this.pane.goTo({edge}));
+            const figures = [mine && `\u2192 ${mine}`, theirs && `\u2190 ${theirs}`].filter(Boolean).join(" ");
+            return this.makeItem(`${id} ${arrow} ${model.name(model.other(edge, node))}`, words.edgeTitle(edge),
+                                 words.makeSwatch("edge", id), () => this.pane.goTo({edge}), figures);
         });
         this.addList(items.length === 1 ? "1 edge" : `${formatCount(items.length)} edges`, items.slice(0, 200));
     }
     addMembers(node) {
-        const {members, left} = node, swatch = () => null;
+        const {members, left} = node;
         if (!members.length && !left)
             return;
         const items = members.slice(0, 200).map(member => {
             if (member.pid && this.pane.hasFlame(member.pid))
-                return this.makeItem(member.label, "the flame graph of this process alone", swatch(), () => this.pane.openFlame(member.pid));
+                return this.makeItem(member.label, "the flame graph of this process alone", null, () => this.pane.openFlame(member.pid));
             return makePart("li", member.label);
         });
         const more = members.length - items.length + left;

@@ -39,7 +39,7 @@ class TopologyPane {
     /* ---- view: its middle, and pixels a point ---- */
     resize() {
         const {clientWidth: w, clientHeight: h} = this.svg;
-        if (!w || !h)
+        if (!w || !h || this.printing)
             return; /* hidden: show() comes back here */
         this.size = {w, h};
         this.view ??= this.firstView();
@@ -330,7 +330,13 @@ class TopologyPane {
     }
     /* On paper it is the whole. */
     listenToPrinter() {
-        addEventListener("beforeprint", () => this.svg.setAttribute("viewBox", `-12 -12 ${this.model.width + 24} ${this.model.height + 24}`));
-        addEventListener("afterprint", () => this.view && this.setView(this.view));
+        addEventListener("beforeprint", () => {
+            this.printing = true;
+            this.svg.setAttribute("viewBox", `-12 -12 ${this.model.width + 24} ${this.model.height + 24}`);
+        });
+        addEventListener("afterprint", () => {
+            this.printing = false;
+            this.resize();
+        });
     }
 }

@@ -410,13 +410,18 @@ static void put_all(struct encoder *x)
     json_end_object(&x->w);
 }
 
-/* Without Graphviz there are columns. */
-static void place(struct picture *p, enum picture_layout how)
+/* Without Graphviz there are columns, in which edges say what is in what. */
+static void make_picture(struct picture *p, const struct graph *g, struct picture_opts opts, int how)
 {
     struct buf none = {0};
     struct err e = {0};
 
-    if (picture_draw(p, how, NULL, &none, &e)) {
+    opts.flat = how != PICTURE_NESTED;
+    picture_init(p, g, &opts);
+    if (picture_draw(p, (enum picture_layout)how, NULL, &none, &e)) {
+        picture_release(p);
+        opts.flat = 1;
+        picture_init(p, g, &opts);
         picture_note(p, "placed in columns: %s", e.msg);
         picture_columns(p);
     }
@@ -427,12 +432,10 @@ void topology_data_encode(const struct graph *g, const struct topology_data_opts
 {
     int how = picture_layout_find(o->layout ? o->layout : "default");
     size_t max = o->max_nodes && o->max_nodes < MAX_NODES ? o->max_nodes : MAX_NODES;
-    struct picture_opts opts = {
-        .title = o->title, .flat = how > PICTURE_NESTED, .equals = o->max_nodes != 0, .max_nodes = max};
+    struct picture_opts opts = {.title = o->title, .equals = o->max_nodes != 0, .max_nodes = max};
     struct encoder x = {.g = g, .w = {.out = out}, .members_left = MAX_MEMBERS};
 
-    picture_init(&x.p, g, &opts);
-    place(&x.p, how < 0 ? PICTURE_NESTED : (enum picture_layout)how);
+    make_picture(&x.p, g, opts, how < 0 ? PICTURE_NESTED : how);
     find_start(&x);
     collect_members(&x);
     put_all(&x);
