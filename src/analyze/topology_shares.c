@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum kind_of_time { CPU, OFFCPU, GIL, IO, RUNQ, TIMES };
 
@@ -16,17 +17,25 @@ struct sums {
     struct graph_node **node; /* of the process of task id - 1; NULL: none */
     uint64_t (*ns)[TIMES];    /* of the node of that index */
     struct map waits;         /* waiter's index << 32 | the other's -> ns */
+    struct map ends; /* what was waited for (a string's id) -> index of who is there + 1; 0: nobody */
 };
 
-/* A process that was recorded before and after an exec is two tasks and one node. */
+/* A process that was recorded before and after an exec is two tasks and one node; of one pid there may be
+ * several processes, told apart by their start in clock ticks (USER_HZ is 100 wherever this runs). */
 static struct graph_node *node_of(struct sums *x, const struct task *t)
 {
     const struct task *leader = t->leader ? &x->s->tasks.list.a[t->leader - 1] : t;
-    char pid[16];
+    struct graph_id id = {.kind = GRAPH_PROCESS};
+    char pid[16], start[24];
+    struct graph_node *n;
 
     snprintf(pid, sizeof(pid), "%" PRIu32, leader->ns_pid);
-    return leader->ns_pid ? graph_find(x->g, &(struct graph_id){.kind = GRAPH_PROCESS, .field = {pid}})
-                          : NULL;
+    snprintf(start, sizeof(start), "%" PRIu64, leader->start_ns / 10000000u);
+    id.field[0] = pid;
+    id.instance = start;
+    n = leader->ns_pid ? graph_find(x->g, &id) : NULL;
+    id.instance = NULL;
+    return n || !leader->ns_pid ? n : graph_find(x->g, &id);
 }
 
 static struct graph_node *of_task(const struct sums *x, uint32_t id)
@@ -39,6 +48,62 @@ static int is_io(unsigned reason)
     return reason == WAIT_DISK || reason == WAIT_SOCKET || reason == WAIT_PIPE;
 }
 
+/* Addresses and ports are what waits for sockets are called by: "tcp 127.0.0.1:40000 - 127.0.0.1:80
+ * nginx[7]". */
+static struct graph_node *socket_at(const struct graph *g, const char *text, size_t n)
+{
+    char addr[64], port[8];
+    size_t colon = n;
+
+    while (colon && text[colon - 1] != ':')
+        colon--;
+    if (!colon || colon > sizeof(addr) || n - colon >= sizeof(port))
+        return NULL;
+    snprintf(addr, sizeof(addr), "%.*s", (int)colon - 1, text);
+    snprintf(port, sizeof(port), "%.*s", (int)(n - colon), text + colon);
+    return graph_find(g, &(struct graph_id){.kind = GRAPH_SOCKET, .field = {addr, port, "TCP"}});
+}
+
+/* The one process that has it; NULL: none, or several. */
+static struct graph_node *holder_of(const struct graph *g, const struct graph_node *socket)
+{
+    struct graph_node *found = NULL;
+
+    for (size_t i = 0; i < g->edges.n; i++) {
+        const struct graph_edge *e = g->edges.a[i];
+
+        if (e->kind != GRAPH_EDGE_OWN || e->b != socket || e->a->kind != GRAPH_PROCESS)
+            continue;
+        if (found && found != e->a)
+            return NULL;
+        found = e->a;
+    }
+    return found;
+}
+
+static struct graph_node *find_end(const struct sums *x, const char *what)
+{
+    const char *peer = strncmp(what, "tcp ", 4) ? NULL : strstr(what, " - ");
+    const struct graph_node *socket = peer ? socket_at(x->g, peer + 3, strcspn(peer + 3, " ")) : NULL;
+
+    return socket ? holder_of(x->g, socket) : NULL;
+}
+
+/* Data that came by an interrupt was sent by somebody: by whoever is at the other end. */
+static struct graph_node *at_other_end(struct sums *x, const struct wait *w)
+{
+    const uint64_t *known = w->what ? map_get(&x->ends, w->what) : NULL;
+    struct graph_node *n;
+
+    if (!w->what || w->reason != WAIT_SOCKET)
+        return NULL;
+    if (known)
+        return *known ? x->g->nodes.a[*known - 1] : NULL;
+    n = find_end(x, strtab_get(&x->s->strings, w->what));
+    *map_put(&x->ends, w->what) = n ? n->index + 1 : 0;
+    return n;
+}
+
 static void add_wait(struct sums *x, const struct event *ev, struct graph_node *n)
 {
     const struct wait *w = waits_get(&x->s->waits, ev->attr);
@@ -47,6 +112,8 @@ static void add_wait(struct sums *x, const struct event *ev, struct graph_node *
     x->ns[n->index][OFFCPU] += ev->dur;
     if (w && is_io(w->reason))
         x->ns[n->index][IO] += ev->dur;
+    if (w && !by)
+        by = at_other_end(x, w);
     if (by && by != n)
         *map_put(&x->waits, (uint64_t)n->index << 32 | by->index) += ev->dur;
 }
@@ -128,11 +195,9 @@ static void tell_waits(struct sums *x)
 
 void topology_shares(struct graph *g, const struct store *s)
 {
-    struct sums x = {g,
-                     s,
-                     mem_calloc(s->tasks.list.n + 1, sizeof(*x.node)),
-                     mem_calloc(g->nodes.n + 1, sizeof(*x.ns)),
-                     {0}};
+    struct sums x = {
+        g,   s,  mem_calloc(s->tasks.list.n + 1, sizeof(*x.node)), mem_calloc(g->nodes.n + 1, sizeof(*x.ns)),
+        {0}, {0}};
 
     for (size_t i = 0; i < s->tasks.list.n; i++)
         x.node[i] = node_of(&x, &s->tasks.list.a[i]);
@@ -140,6 +205,7 @@ void topology_shares(struct graph *g, const struct store *s)
     tell_processes(&x);
     tell_waits(&x);
     map_release(&x.waits);
+    map_release(&x.ends);
     free(x.node);
     free(x.ns);
 }

@@ -11,7 +11,8 @@
  * gil_ns (waiting for it), io_ns (blocked on disks, sockets, pipes), runq_ns (runnable without a CPU), and
  * cpu_share, the part of all recorded processes' CPU time. Adds an edge `wait` from each process to those of
  * others that ended its waits, weight in ns; an edge on which data go between the two gets waited_a_ns,
- * waited_b_ns: how long its a, its b waited for the other end. A wait that an interrupt ended is nobody's.
+ * waited_b_ns: how long its a, its b waited for the other end. A wait for a TCP connection that an interrupt
+ * ended is for whoever has its other end; others that one ended are nobody's.
  */
 void topology_shares(struct graph *g, const struct store *s);
 

@@ -313,3 +313,24 @@ while True:
     in_graph '(lambda f: f and f[0] >= 7 and f[0] // 7 - f[2] // 3 in (0, 1, -1) and f[0] % 7 == 0 and f[2] % 3 == 0)(flow("tcp", a, b))'
     in_graph '1 in [pid(n["id"]) for n in g["nodes"]]'
 }
+
+@test "the profile on it: who waited for whom over loopback TCP" {
+    "$WPROF" record -q -o "$dir" -- "$PYTHON" -c '
+import os, socket, time
+l = socket.socket()
+l.bind(("127.0.0.1", 0))
+l.listen()
+b = os.fork()
+if not b:
+    s = socket.create_connection(l.getsockname())
+    time.sleep(0.7) # there is a look, which knows whose sockets they are
+    s.sendall(b"x" * 7)
+    os._exit(0)
+s = l.accept()[0]
+s.recv(7, socket.MSG_WAITALL)
+os.waitpid(b, 0)
+print("a=%d b=%d" % (os.getpid(), b))' >"$BATS_TEST_TMPDIR/said"
+    eval "$(tr ' ' ';' <"$BATS_TEST_TMPDIR/said")"
+    in_graph '(lambda e: e["attrs"]["waited_a_ns" if pid(e["a"]) == a else "waited_b_ns"] > 0.6e9)(
+        [e for e in of_kind("tcp") if {pid(e["a"]), pid(e["b"])} == {a, b}][0])'
+}
