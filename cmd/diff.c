@@ -2,18 +2,11 @@
 #include "diff.h"
 
 #include "command.h"
-#include "product.h"
 
 #include "base/log.h"
 #include "render/diff.h"
-#include "render/diff_words.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* git bisect run: 125 is "this one can't be tested", from 128 on it stops. */
-enum { BISECT_SKIP = 125, BISECT_STOP = 128 };
 
 struct diff_opts {
     int topology, by_name, json, self, bisect, two_column;
@@ -54,41 +47,6 @@ static const struct opt options[] = {
     OPT_FLAG(0, "json", struct diff_opts, json, "the same as --format json"),
 };
 
-/* "5%", "5 %", "0.05". */
-static int parse_share(const char *option, const char *text, double *share, struct err *e)
-{
-    char *end;
-
-    *share = 0;
-    if (!text)
-        return 0;
-    *share = strtod(text, &end);
-    if (end > text && !strcmp(end + strspn(end, " "), "%")) {
-        *share /= 100;
-        end += strlen(end);
-    }
-    if (end == text || *end || !(*share >= 0) || *share > 1000)
-        return err_set(e, "%s %s: a share is wanted, such as 5%% or 0.05", option, text);
-    return 0;
-}
-
-static int parse(struct compare_opts *how, const struct diff_opts *o, struct err *e)
-{
-    *how = (struct compare_opts){.metric = o->metric, .per = o->per, .only = o->only, .self = o->self};
-    for (int l = 0; l < COMPARISON_LEVELS; l++)
-        if (!strcmp(comparison_level_name((enum comparison_level)l), o->by))
-            how->by = (enum comparison_level)l;
-    if (parse_share("--min-share", o->min_share, &how->min_share, e) ||
-        parse_share("--alpha", o->alpha, &how->alpha, e) ||
-        parse_share("--fail-above", o->fail_above, &how->fail_above, e))
-        return -1;
-    if (!(how->alpha > 0 && how->alpha < 1))
-        return err_set(e, "--alpha %s: between 0 and 1 is wanted", o->alpha);
-    if (o->fail_above && !(how->fail_above > 0))
-        return err_set(e, "--fail-above %s: above 0 is wanted", o->fail_above);
-    return 0;
-}
-
 static int find_paths(struct diff_paths side[COMPARISON_SIDES], const struct diff_opts *o, int argc,
                       char **argv, struct err *e)
 {
@@ -121,64 +79,18 @@ static int check(const struct diff_opts *o, int argc)
     return 0;
 }
 
-static int verdict_code(const struct comparison *c, int bisect)
-{
-    switch (c->verdict) {
-    case COMPARISON_FAILS:
-        return EXIT_GATE;
-    case COMPARISON_NO_JUDGEMENT:
-        return bisect ? BISECT_SKIP : EXIT_FAILED;
-    default:
-        return EXIT_OK;
-    }
-}
-
-/* The product, and the verdict as the last line that is said. */
-static int put(const struct diff_opts *o, const struct diff_renderer *r, const struct comparison *c,
-               const struct compare_opts *how, struct err *e)
-{
-    struct diff_style style = {
-        .text = {o->output ? 0 : product_color(), o->output ? 0 : product_width()},
-        .by = how->by,
-        .top = o->top,
-        .two_column = o->two_column,
-    };
-    struct buf out = {0};
-    int rc = r->render(c, &style, &out, e);
-    char *verdict = diff_verdict(c);
-
-    if (!rc && o->output)
-        rc = product_write(o->output, &out, e);
-    else if (!rc)
-        product_print(&out);
-    if (!rc && verdict && o->output)
-        printf("%s\n", verdict);
-    else if (!rc && verdict && strcmp(r->name, "text"))
-        log_info("%s", verdict);
-    buf_release(&out);
-    free(verdict);
-    return rc;
-}
-
 static int diff(const struct diff_opts *o, struct compare_opts *how, const struct diff_paths *side,
                 struct err *e)
 {
     const struct diff_renderer *r = diff_renderer_find(o->json ? "json" : o->format);
+    struct diff_product put = {r, o->output, {.by = how->by, .top = o->top, .two_column = o->two_column}};
     struct comparison result = {0};
-    struct compare *c;
-    int rc;
+    int rc = diff_compare(&result, how, side, r, e);
 
-    how->tree = r->wants_tree || how->by == COMPARISON_STACKS;
-    how->single = side[0].list.n == 1 && side[1].list.n == 1;
-    c = compare_new(how);
-    rc = diff_load(c, side, e);
     if (!rc)
-        rc = compare_finish(c, &result, e);
+        rc = diff_put(&put, &result, e);
     if (!rc)
-        rc = put(o, r, &result, how, e);
-    compare_free(c);
-    if (!rc)
-        rc = verdict_code(&result, o->bisect);
+        rc = diff_code(&result, o->bisect);
     comparison_release(&result);
     return rc;
 }
@@ -187,14 +99,14 @@ static int diff_run(const void *values, const struct config *cfg, int argc, char
 {
     const struct diff_opts *o = values;
     struct diff_paths side[COMPARISON_SIDES] = {0};
-    struct compare_opts how;
+    struct compare_opts how = {.metric = o->metric, .per = o->per, .only = o->only, .self = o->self};
     struct err e = {0};
     int code = check(o, argc);
 
-    if (!code && parse(&how, o, &e))
+    if (!code && diff_how(&how, o->by, o->min_share, o->alpha, o->fail_above, &e))
         code = command_usage(&cmd_diff, "%s", e.msg);
     if (code)
-        return o->bisect ? BISECT_STOP : code;
+        return o->bisect ? DIFF_BISECT_STOP : code;
     if (o->topology)
         return diff_topology(argv[0], argv[1], o->by_name, o->json);
     code = find_paths(side, o, argc, argv, &e);
@@ -205,7 +117,7 @@ static int diff_run(const void *values, const struct config *cfg, int argc, char
     if (code >= 0)
         return code;
     log_error("%s", e.msg);
-    return o->bisect ? BISECT_STOP : EXIT_FAILED;
+    return o->bisect ? DIFF_BISECT_STOP : EXIT_FAILED;
 }
 
 const struct command cmd_diff = {

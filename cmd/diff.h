@@ -5,6 +5,10 @@
 
 #include "analyze/compare.h"
 #include "base/err.h"
+#include "render/diff.h"
+
+/* git bisect run: 125 is "this one can't be tested", from 128 on it stops. */
+enum { DIFF_BISECT_SKIP = 125, DIFF_BISECT_STOP = 128 };
 
 /* diff --topology: prints what differs; gives the exit code. */
 int diff_topology(const char *a, const char *b, int by_name, int json);
@@ -20,5 +24,27 @@ void diff_paths_release(struct diff_paths *p);
 
 /* Reads every path of both sides into the comparison. */
 int diff_load(struct compare *c, const struct diff_paths side[COMPARISON_SIDES], struct err *e);
+
+/* The texts of options that comparisons have in common; those that are NULL leave what there is. -1 with `e`:
+ * one makes no sense. */
+int diff_how(struct compare_opts *how, const char *by, const char *min_share, const char *alpha,
+             const char *fail_above, struct err *e);
+
+/* Loads both sides and compares them, for that renderer. */
+int diff_compare(struct comparison *out, struct compare_opts *how,
+                 const struct diff_paths side[COMPARISON_SIDES], const struct diff_renderer *r,
+                 struct err *e);
+
+struct diff_product {
+    const struct diff_renderer *renderer;
+    const char *output; /* a file; NULL: stdout */
+    struct diff_style style;
+};
+
+/* Puts it out, and the verdict as the last line that is said. */
+int diff_put(const struct diff_product *p, const struct comparison *c, struct err *e);
+
+/* The exit code of a verdict. */
+int diff_code(const struct comparison *c, int bisect);
 
 #endif

@@ -18,7 +18,7 @@ struct blocks {
     const struct compare *c;
     const struct compare_run *run;
     const struct compare_rows *rows;
-    uint32_t *row_of;  /* row -> its line in `value` + 1; 0: not tested */
+    uint32_t *row_of;  /* row -> its line in `value` + 1; 0: none */
     size_t n, nblocks; /* lines */
     double *value, *weight;
     uint64_t *seen; /* line -> the sample that counted last, + 1 */
@@ -63,9 +63,10 @@ static void fill(struct blocks *b)
 }
 
 void compare_block_errors(const struct compare *c, const struct compare_run *run,
-                          const struct compare_rows *rows, const uint8_t *tested, double *error)
+                          const struct compare_rows *rows, const uint32_t *list, size_t n, double *error)
 {
-    struct blocks b = {.c = c, .run = run, .rows = rows, .nblocks = run->p.samples.n / SAMPLES_A_BLOCK};
+    struct blocks b = {
+        .c = c, .run = run, .rows = rows, .n = n, .nblocks = run->p.samples.n / SAMPLES_A_BLOCK};
     int share = c->out->value == COMPARISON_SHARE;
     double *e;
 
@@ -73,18 +74,16 @@ void compare_block_errors(const struct compare *c, const struct compare_run *run
         return;
     b.nblocks = b.nblocks < MOST_BLOCKS ? b.nblocks : MOST_BLOCKS;
     b.row_of = mem_calloc(rows->n + 1, sizeof(*b.row_of));
-    for (size_t i = 0; i < rows->n; i++)
-        if (tested[i])
-            b.row_of[i] = (uint32_t)++b.n;
-    b.value = mem_calloc(b.n * b.nblocks + 1, sizeof(*b.value));
+    for (size_t i = 0; i < n; i++)
+        b.row_of[list[i]] = (uint32_t)i + 1;
+    b.value = mem_calloc(n * b.nblocks + 1, sizeof(*b.value));
     b.weight = mem_calloc(b.nblocks, sizeof(*b.weight));
-    b.seen = mem_calloc(b.n + 1, sizeof(*b.seen));
-    e = mem_calloc(b.n + 1, sizeof(*e));
+    b.seen = mem_calloc(n + 1, sizeof(*b.seen));
+    e = mem_calloc(n + 1, sizeof(*e));
     fill(&b);
-    stats_block_errors(b.value, share ? b.weight : NULL, b.n, b.nblocks, e);
-    for (size_t i = 0; i < rows->n; i++)
-        if (b.row_of[i]) /* a share, or the mean of a block */
-            error[i] = e[b.row_of[i] - 1] * (share ? 1 : (double)b.nblocks * run->scale / run->per);
+    stats_block_errors(b.value, share ? b.weight : NULL, n, b.nblocks, e);
+    for (size_t i = 0; i < n; i++) /* a share, or the mean of a block */
+        error[list[i]] = e[i] * (share ? 1 : (double)b.nblocks * run->scale / run->per);
     free(b.row_of);
     free(b.value);
     free(b.weight);

@@ -215,7 +215,8 @@ static void add_figure(struct compare *c, const struct compare_measure *m, const
     struct comparison_figure f = {.name = mem_strdup(strtab_get(&c->strings, m->name)),
                                   .unit = m->unit,
                                   .total = m->total,
-                                  .method = "not tested: one run a side"};
+                                  .method = "not tested: one run a side",
+                                  .runs = mem_dup(value, c->runs.n * sizeof(*value))};
     size_t na = c->n[COMPARISON_BASE];
 
     f.value.base = stats_mean(value, na);

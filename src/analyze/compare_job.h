@@ -77,9 +77,10 @@ struct compare_tested {
 void compare_test(struct compare *c, const struct compare_rows *rows, struct compare_tested *t);
 int compare_wanted(const struct compare *c, const char *name);
 
-/* compare_blocks.c: for one run a side, the standard error of each row's value on a side; 0: not known. */
+/* compare_blocks.c: for one run a side, the standard error of the value on that side of n of the rows, by
+ * row; 0: not known. */
 void compare_block_errors(const struct compare *c, const struct compare_run *run,
-                          const struct compare_rows *rows, const uint8_t *tested, double *error);
+                          const struct compare_rows *rows, const uint32_t *list, size_t n, double *error);
 
 /* compare_rows.c, compare_tree.c */
 void compare_make_rows(struct compare *c);

@@ -17,9 +17,10 @@ struct tester {
     struct compare *c;
     const struct compare_rows *rows;
     struct compare_tested *t;
-    VEC(uint32_t) list; /* rows that are tested, of those with the same counts in all runs one */
-    uint32_t *like;     /* row -> the place in the list of the one that stands for it */
-    int counts_samples; /* not ns: what is counted varies as samples do */
+    VEC(uint32_t) list;  /* rows that are heavy enough, of those with the same counts in all runs one */
+    VEC(uint8_t) wanted; /* of each of these: it is a test */
+    uint32_t *like;      /* row -> the place in the list of the one that stands for it */
+    int counts_samples;  /* not ns: what is counted varies as samples do */
     int is_share;
 };
 
@@ -73,33 +74,35 @@ static int same_counts(const struct tester *x, uint32_t a, uint32_t b)
                    x->rows->runs * sizeof(*x->rows->counts));
 }
 
-/* A caller and what alone it calls have the same counts: they are one test, not two. */
+/* A caller and what alone it calls have the same counts: they are one test, not two. Rows of other names than
+ * --only wants are no tests, but tell how much rows vary. */
 static void choose_rows(struct tester *x)
 {
     struct map seen = {0};
     struct comparison *out = x->c->out;
 
     for (uint32_t row = 0; row < x->rows->n; row++) {
+        double share = fmax(x->t->share[2 * row], x->t->share[2 * row + 1]);
         uint64_t *at;
 
-        if (x->t->tested[row] && fmax(x->t->share[2 * row], x->t->share[2 * row + 1]) < x->c->o.min_share) {
+        if (!(share > 0) || share < x->c->o.min_share) {
+            out->level[x->rows->level].light += x->t->tested[row] && share > 0;
             x->t->tested[row] = 0;
-            out->level[x->rows->level].light += x->t->share[2 * row] + x->t->share[2 * row + 1] > 0;
-        }
-        if (!x->t->tested[row])
             continue;
+        }
         at = map_put(&seen, hash_bytes(x->rows->counts + row * x->rows->runs,
                                        x->rows->runs * sizeof(*x->rows->counts)));
-        if (*at && same_counts(x, x->list.a[*at - 1], row)) {
-            x->like[row] = (uint32_t)*at - 1;
-            continue;
+        if (!*at || !same_counts(x, x->list.a[*at - 1], row)) {
+            *vec_push(&x->list) = row;
+            *vec_push(&x->wanted) = 0;
+            *at = x->list.n;
         }
-        *vec_push(&x->list) = row;
-        x->like[row] = (uint32_t)x->list.n - 1;
-        *at = x->list.n;
+        x->like[row] = (uint32_t)*at - 1;
+        x->wanted.a[x->like[row]] |= x->t->tested[row];
     }
     map_release(&seen);
-    out->level[x->rows->level].tested = x->list.n;
+    for (size_t i = 0; i < x->wanted.n; i++)
+        out->level[x->rows->level].tested += x->wanted.a[i];
 }
 
 /* ---- several runs a side ---- */
@@ -236,7 +239,7 @@ static void test_single(struct tester *x)
 
     for (size_t r = 0; r < 2; r++) {
         error[r] = mem_calloc(x->rows->n + 1, sizeof(**error));
-        compare_block_errors(x->c, &x->c->runs.a[r], x->rows, x->t->tested, error[r]);
+        compare_block_errors(x->c, &x->c->runs.a[r], x->rows, x->list.a, n, error[r]);
         for (size_t i = 0; i < n; i++) {
             double least = sampling_error(x, x->list.a[i], r), e = error[r][x->list.a[i]];
 
@@ -294,22 +297,31 @@ static void set_values(struct tester *x)
 /* The heavier a row, the more of the false alarms that may be are its own: what takes much matters most. */
 static void find_discoveries(struct tester *x)
 {
-    size_t n = x->list.n;
-    double *p = mem_calloc(n + 1, sizeof(*p)), *weight = mem_calloc(n + 1, sizeof(*weight));
+    double *p = mem_calloc(x->list.n + 1, sizeof(*p)), *weight = mem_calloc(x->list.n + 1, sizeof(*weight));
+    size_t n = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        p[i] = x->t->values[x->list.a[i]].p;
-        weight[i] = x->t->share[2 * x->list.a[i]] + x->t->share[2 * x->list.a[i] + 1];
+    for (size_t i = 0; i < x->list.n; i++) {
+        uint32_t row = x->list.a[i];
+
+        if (!x->wanted.a[i])
+            continue;
+        p[n] = x->t->values[row].p;
+        weight[n++] = x->t->share[2 * row] + x->t->share[2 * row + 1];
     }
     stats_discoveries(p, weight, p, n);
-    free(weight);
-    for (size_t i = 0; i < n; i++) {
-        x->t->values[x->list.a[i]].q = p[i];
-        x->t->values[x->list.a[i]].significant = p[i] <= x->c->o.alpha;
+    n = 0;
+    for (size_t i = 0; i < x->list.n; i++) {
+        struct comparison_value *v = &x->t->values[x->list.a[i]];
+
+        if (!x->wanted.a[i])
+            continue;
+        v->q = p[n++];
+        v->significant = v->q <= x->c->o.alpha;
     }
     for (size_t row = 0; row < x->rows->n; row++)
         if (x->t->tested[row])
             x->t->values[row] = x->t->values[x->list.a[x->like[row]]];
+    free(weight);
     free(p);
 }
 
@@ -331,5 +343,6 @@ void compare_test(struct compare *c, const struct compare_rows *rows, struct com
         test_single(&x);
     find_discoveries(&x);
     vec_release(&x.list);
+    vec_release(&x.wanted);
     free(x.like);
 }

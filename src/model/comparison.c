@@ -20,8 +20,10 @@ void comparison_release(struct comparison *c)
         }
         vec_release(&c->level[l].rows);
     }
-    for (size_t i = 0; i < c->figures.n; i++)
+    for (size_t i = 0; i < c->figures.n; i++) {
         free(c->figures.a[i].name);
+        free(c->figures.a[i].runs);
+    }
     vec_release(&c->figures);
     RELEASE_STRINGS(&c->notes);
     RELEASE_STRINGS(&c->topology);

@@ -47,7 +47,8 @@ struct comparison_figure {
     char *name;
     const char *method; /* how it was tested: "t test", "permutation" ...; "not tested: one run" */
     enum comparison_unit unit;
-    int total; /* a gate on the whole program looks at it */
+    int total;    /* a gate on the whole program looks at it */
+    double *runs; /* of each run, those of the base side first */
     struct comparison_value value;
 };
 

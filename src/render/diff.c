@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-#define DIFF_RENDERER(name) extern const struct diff_renderer diff_##name;
-#include "render/diff.def"
-#undef DIFF_RENDERER
-
 const struct diff_renderer *const diff_renderers[] = {
 #define DIFF_RENDERER(name) &diff_##name,
 #include "render/diff.def"

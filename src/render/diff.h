@@ -23,6 +23,10 @@ struct diff_renderer {
     int (*render)(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e);
 };
 
+#define DIFF_RENDERER(name) extern const struct diff_renderer diff_##name;
+#include "render/diff.def"
+#undef DIFF_RENDERER
+
 extern const struct diff_renderer *const diff_renderers[];
 extern const size_t ndiff_renderers;
 

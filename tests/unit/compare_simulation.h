@@ -97,11 +97,13 @@ static inline void simulation_run(struct session *s, const struct simulation *m,
     s->meta.event = mem_strdup("cpu-clock");
 }
 
-/* What was planted, as the change of the first function's value. */
+/* What was planted, as the change of the first function's value: a share, or ns per what --per says. */
 static inline double simulation_truth(const struct simulation *m)
 {
     double all = 0, before, after;
 
+    if (m->per)
+        return m->first * m->growth * 1e9 / 99;
     for (unsigned i = 0; i < m->functions; i++)
         all += simulation_share(m, i);
     before = m->first / all;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Against values of printed tables and closed forms, and against chance with a fixed seed. */
 #include "analyze/stats.h"
+#include "analyze/stats_step.h"
 #include "analyze/stats_tests.h"
 #include "base/mem.h"
 
@@ -134,6 +135,22 @@ static void blocks(void **state)
     assert_true(error[1] < 1e-6);
 }
 
+static void step(void **state)
+{
+    static const double x[] = {10, 10.1, 9.9, 10, 12, 12.1, 11.9, 12.05}, flat[] = {1, 2, 1, 2, 1, 2, 1, 2};
+    static const size_t group[] = {0, 0, 1, 1, 2, 2, 3, 3};
+    struct stats_step s;
+
+    assert_true(stats_step_find(&s, x, group, 8));
+    assert_int_equal(s.at, 2);
+    assert_near(s.before, 10, 1e-9);
+    assert_near(s.after, 12.0125, 1e-9);
+    assert_true(s.p < 1e-4);
+    assert_true(stats_step_find(&s, flat, group, 8) && s.p > 0.5);
+    assert_false(stats_step_find(&s, x, (const size_t[]){0, 0, 0, 0}, 4));
+    assert_false(stats_step_find(&s, x, group, 3));
+}
+
 static void chance(void **state)
 {
     static const double means[] = {0.5, 30, 700, 20000};
@@ -161,6 +178,7 @@ int main(void)
         cmocka_unit_test(prior),
         cmocka_unit_test(blocks),
         cmocka_unit_test(chance),
+        cmocka_unit_test(step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

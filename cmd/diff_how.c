@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diff.h"
+
+#include "command.h"
+#include "product.h"
+
+#include "base/log.h"
+#include "render/diff_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "5%", "5 %", "0.05". */
+static int parse_share(const char *option, const char *text, double *share, struct err *e)
+{
+    char *end;
+
+    if (!text)
+        return 0;
+    *share = strtod(text, &end);
+    if (end > text && !strcmp(end + strspn(end, " "), "%")) {
+        *share /= 100;
+        end += strlen(end);
+    }
+    if (end == text || *end || !(*share >= 0) || *share > 1000)
+        return err_set(e, "%s %s: a share is wanted, such as 5%% or 0.05", option, text);
+    return 0;
+}
+
+int diff_how(struct compare_opts *how, const char *by, const char *min_share, const char *alpha,
+             const char *fail_above, struct err *e)
+{
+    for (int l = 0; by && l < COMPARISON_LEVELS; l++)
+        if (!strcmp(comparison_level_name((enum comparison_level)l), by))
+            how->by = (enum comparison_level)l;
+    if (parse_share("--min-share", min_share, &how->min_share, e) ||
+        parse_share("--alpha", alpha, &how->alpha, e) ||
+        parse_share("--fail-above", fail_above, &how->fail_above, e))
+        return -1;
+    if (!(how->alpha > 0 && how->alpha < 1))
+        return err_set(e, "--alpha %s: between 0 and 1 is wanted", alpha);
+    if (fail_above && !(how->fail_above > 0))
+        return err_set(e, "--fail-above %s: above 0 is wanted", fail_above);
+    return 0;
+}
+
+int diff_compare(struct comparison *out, struct compare_opts *how,
+                 const struct diff_paths side[COMPARISON_SIDES], const struct diff_renderer *r, struct err *e)
+{
+    struct compare *c;
+    int rc;
+
+    how->tree = r->wants_tree || how->by == COMPARISON_STACKS;
+    how->single = side[0].list.n == 1 && side[1].list.n == 1;
+    c = compare_new(how);
+    rc = diff_load(c, side, e);
+    if (!rc)
+        rc = compare_finish(c, out, e);
+    compare_free(c);
+    return rc;
+}
+
+int diff_put(const struct diff_product *p, const struct comparison *c, struct err *e)
+{
+    struct diff_style style = p->style;
+    char *verdict = diff_verdict(c);
+    struct buf out = {0};
+    int rc;
+
+    if (!p->output)
+        style.text = (struct text_style){product_color(), product_width()};
+    rc = p->renderer->render(c, &style, &out, e);
+    if (!rc && p->output)
+        rc = product_write(p->output, &out, e);
+    else if (!rc)
+        product_print(&out);
+    if (!rc && verdict && p->output)
+        printf("%s\n", verdict);
+    else if (!rc && verdict && p->renderer != &diff_text)
+        log_info("%s", verdict);
+    buf_release(&out);
+    free(verdict);
+    return rc;
+}
+
+int diff_code(const struct comparison *c, int bisect)
+{
+    switch (c->verdict) {
+    case COMPARISON_FAILS:
+        return EXIT_GATE;
+    case COMPARISON_NO_JUDGEMENT:
+        return bisect ? DIFF_BISECT_SKIP : EXIT_FAILED;
+    default:
+        return EXIT_OK;
+    }
+}
