@@ -190,7 +190,7 @@ PY
     mkdir "$GROUP/docker-$id.scope"
     groups=("$GROUP/docker-$id.scope" "${groups[@]}")
     into "$GROUP/docker-$id.scope" "$WORKLOADS/split" 60
-    "$WPROF" record -q --container "${id:0:20}" --duration 500ms -o s
+    "$WPROF" record -q -F 499 --container "${id:0:20}" --duration 500ms -o s
     [ "$(samples s 'hot_a')" -gt 5 ]
     grep -q "container ${id:0:12}" s/meta.json
     run -125 "$WPROF" record --container "f$id"

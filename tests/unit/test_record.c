@@ -282,7 +282,7 @@ static void test_command(void **state)
     assert_string_equal(s.meta.languages.a[0], "python");
     assert_true(s.meta.duration_s > 0.25);
     assert_true(s.meta.end_mono > s.meta.start_mono);
-    assert_true(s.store.events.n > 10);
+    assert_true(s.store.events.n > 3);
     assert_int_equal(store_counter(&s.store, "cpu.taken", 0), s.store.events.n);
     assert_true(store_counter(&s.store, "own.rss_max", 0) > 0);
     session_release(&s);

@@ -61,13 +61,13 @@ static pid_t spin_on(int cpu)
     pid_t pid = fork();
     cpu_set_t set;
 
-    if (pid)
-        return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
-    if (sched_setaffinity(0, sizeof(set), &set))
-        _exit(1);
+    if (pid) { /* it is there before anybody looks */
+        assert_int_equal(sched_setaffinity(pid, sizeof(set), &set), 0);
+        return pid;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (volatile int x = 0;; x++)
         ;
 }
@@ -99,10 +99,7 @@ static void watch(int cpu, int others)
         assert_int_equal(t.list.n, 1);
         assert_int_equal(t.list.a[0].of->pid, pid);
         assert_int_equal(t.list.a[0].threads.n, 1);
-        if (try == 0)
-            usleep(50000); /* until it has moved to its CPU */
-        else
-            numa_tasks_watch(&t, &ctx);
+        numa_tasks_watch(&t, &ctx);
         for (int i = 0; i <= others; i++)
             *(i == cpu ? &there : &elsewhere) += t.list.a[0].threads.a[0].ns[i];
     }
