@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "page.h"
 #include "product.h"
 #include "topology.h"
 
@@ -130,26 +131,11 @@ static int read_topology(const struct view *view, const struct session *s, struc
     return 0;
 }
 
-/* The others that the session has, behind the view's: a page has them all, unless it is of a part of one
- * only. */
+/* A page has the other metrics, too, unless it is of a part of one only. */
 static int add_metrics(struct profile *p, const struct render_opts *o, const struct session *s,
                        struct fold_opts fold, struct err *e)
 {
-    const char *first = fold.metric;
-    struct profile other = {0};
-    int rc = 0;
-
-    for (size_t i = 0; i < ARRAY_SIZE(views) && !rc && !o->gil && !o->idle; i++) {
-        fold.metric = views[i].metric;
-        if (!strcmp(fold.metric, first) || !strcmp(views[i].name, "timeline") ||
-            !strcmp(views[i].name, "topology") || !fold_has(&s->store, fold.metric))
-            continue;
-        rc = fold_profile(&other, s, &fold, e);
-        if (!rc)
-            profile_merge(p, &other);
-        profile_release(&other);
-    }
-    return rc;
+    return o->gil || o->idle ? 0 : page_add_metrics(p, s, fold, e);
 }
 
 /* Of a session whose timeline is made: --split divides its events. */

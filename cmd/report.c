@@ -11,7 +11,8 @@
 #include <string.h>
 
 static const struct opt options[] = {
-    OPT_CHOICE('f', "format", struct report_line, format, "FORMAT", "text", "text|json", "what to make"),
+    OPT_CHOICE('f', "format", struct report_line, format, "FORMAT", "text", "text|md|html|json",
+               "what to make"),
     OPT_LIST('r', "rule", struct report_line, rules, "ID", "look for this alone; may be given again"),
     OPT_FLAG('a', "all", struct report_line, all, "all findings, what became of each rule, all tables"),
     OPT_STRING('o', "output", struct report_line, output, "FILE", "to FILE; - is stdout, the default"),
@@ -112,6 +113,10 @@ static int report_run(const void *values, const struct config *cfg, int argc, ch
         rule_settings_release(&set);
         return rc;
     }
+    if (argc > 1 && !strcmp(o->format, "html")) {
+        rule_settings_release(&set);
+        return command_usage(&cmd_report, "a page is of one SESSION, '%s' is too many", argv[1]);
+    }
     rc = make(o, &set, argc, argv, &e);
     rule_settings_release(&set);
     if (rc)
@@ -129,6 +134,8 @@ const struct command cmd_report = {
     .examples = "wprof report\n"
                 "wprof report --all wprof-train-20260716-153012-abc123\n"
                 "wprof report --rule loader-wait --set loader-wait.share=1%\n"
+                "wprof report --format html -o page.html\n"
+                "wprof report --format md >comment.md\n"
                 "wprof report --format json | jq '.findings[0].title'",
     .run = report_run,
 };

@@ -127,6 +127,12 @@ static void put_pruned(struct page *pg)
     html_pruned(pg->out, &pg->stats);
 }
 
+static void put_report(struct page *pg)
+{
+    if (pg->in->report)
+        buf_addf(pg->out, "<article class=\"report\">\n%s</article>\n", pg->in->report);
+}
+
 static void put_top(struct page *pg)
 {
     static const struct functions none;
@@ -238,12 +244,12 @@ struct part {
 };
 
 static const struct part parts[] = {
-    {"title", put_title},       {"command", put_command},   {"palette", put_palette},
-    {"style", put_style},       {"theme", put_theme},       {"facts", put_facts},
-    {"quality", put_quality},   {"warnings", put_warnings}, {"pruned", put_pruned},
-    {"top", put_top},           {"tabs", put_tabs},         {"panes", put_panes},
-    {"script", put_script},     {"info", put_info},         {"profile", put_profile},
-    {"timeline", put_timeline}, {"topology", put_topology},
+    {"title", put_title},     {"command", put_command},   {"palette", put_palette},
+    {"style", put_style},     {"theme", put_theme},       {"facts", put_facts},
+    {"quality", put_quality}, {"warnings", put_warnings}, {"pruned", put_pruned},
+    {"report", put_report},   {"top", put_top},           {"tabs", put_tabs},
+    {"panes", put_panes},     {"script", put_script},     {"info", put_info},
+    {"profile", put_profile}, {"timeline", put_timeline}, {"topology", put_topology},
 };
 
 static const struct part *find_part(const char *name, size_t n)
@@ -274,7 +280,8 @@ static int fill(struct page *pg, struct err *e)
 /* Base64 makes three bytes four; the rest of the page is small and bounded. */
 static size_t blob_room(const struct page *pg)
 {
-    const size_t rest = 400000, all = (MAX_FILE - rest) / 4 * 3;
+    const size_t rest = 400000, limit = pg->in->max_bytes ? pg->in->max_bytes : MAX_FILE;
+    const size_t all = limit > rest ? (limit - rest) / 4 * 3 : 0;
 
     const size_t others = pg->timeline.len + pg->topology.len; /* the latter is text, and so needs less */
 

@@ -20,6 +20,8 @@ struct render_input {
     int task_ids;                    /* process and thread frames are "name (id)" */
     int apart;                       /* what has one name but several ids is to be shown apart */
     const struct timeline *timeline; /* NULL where there is none, or the renderer does not want it */
+    const char *report;              /* of a page: HTML to stand above its panes; NULL: none */
+    size_t max_bytes;                /* about how large it may become; 0: the renderer's own limit */
     const struct graph *topology;    /* the same */
     const char *layout;              /* of the topology: "default" ...; NULL: that */
     size_t max_nodes;                /* of the topology, see picture.h */

@@ -19,6 +19,7 @@
 #define MIN_PIXELS 0.4   /* narrower boxes are pruned */
 #define MIN_ROW    0.02  /* of the whole: rows above that hold less are pruned, they would be mostly white */
 #define MAX_BOXES  12000 /* about 3 MB */
+#define BOX_BYTES  250
 
 struct picture {
     const struct profile *p;
@@ -261,7 +262,7 @@ static void draw(struct picture *pic, const struct render_input *in)
 static int render(const struct render_input *in, struct buf *out, struct err *e)
 {
     struct picture pic = {.p = in->profile, .out = out};
-    struct flame_limits lim = {.max_boxes = MAX_BOXES};
+    struct flame_limits lim = {.max_boxes = in->max_bytes ? in->max_bytes / BOX_BYTES : MAX_BOXES};
     struct flame_weights weights;
 
     if (in->profile->metrics.n) {
