@@ -59,6 +59,21 @@ static void put_warnings(struct report_doc *d)
     }
 }
 
+/* A page has all that in its header. */
+static void put_head(struct report_doc *d)
+{
+    if (d->html)
+        return;
+    buf_addstr(d->out, "# ");
+    put_title(d);
+    buf_addstr(d->out, "\n\n");
+    put_facts(d);
+    buf_addch(d->out, '\n');
+    put_quality(d);
+    buf_addch(d->out, '\n');
+    put_warnings(d);
+}
+
 /* ---- wall time ---- */
 
 static const struct table_column wall_columns[] = {
@@ -285,19 +300,11 @@ static const struct part {
     const char *name;
     void (*put)(struct report_doc *d);
 } parts[] = {
-    {"title", put_title},
-    {"facts", put_facts},
-    {"quality", put_quality},
-    {"warnings", put_warnings},
-    {"wall", put_wall},
-    {"findings", put_findings},
-    {"checked", put_checked},
-    {"flame", put_flame},
-    {"sections", put_sections},
-    {"topology", put_topology},
-    {"folded", put_folded},
-    {"checks", put_checks},
-    {"environment", put_environment},
+    {"head", put_head},         {"wall", put_wall},
+    {"findings", put_findings}, {"checked", put_checked},
+    {"flame", put_flame},       {"sections", put_sections},
+    {"topology", put_topology}, {"folded", put_folded},
+    {"checks", put_checks},     {"environment", put_environment},
 };
 
 static const struct part *find_part(const char *name, size_t n)

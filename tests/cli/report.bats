@@ -130,3 +130,49 @@ END
     [ "$(of slow 'd["findings_ns"] == sum(f["cost_ns"] or 0 for f in d["findings"]) <= d["wall_ns"]')" = True ]
     [ "$(of slow 'sum(p["ns"] for p in d["wall"]["parts"]) + d["wall"]["unseen_ns"] == d["wall"]["ns"]')" = True ]
 }
+
+@test "report: Markdown, whatever names hold" {
+    printf '%s\n' 'main;<b>a|b`c</b>@plt;*x*_y_ 60' 'main;[l](http://e.org) 40' >x
+    "$WPROF" import -o s x 2>/dev/null
+    "$WPROF" report --format md s >r.md
+    grep -q '^## Functions by their own time$' r.md
+    grep -q '^|---:|' r.md
+    grep -qF '``<b>a\|b`c</b>@plt``' r.md # in a table a bar is escaped
+    grep -qF 'is in \*x\*\_y\_' r.md      # in a sentence everything is
+    need_command cmark
+    cmark --safe r.md >r.html
+    if grep -qE '<b>|<em>|<a href' r.html; then false; fi
+}
+
+@test "report: a page, small and with its pictures; without cmark it is said" {
+    printf '%s\n' 'main;<script>alert(1)</script>;b 60' 'main;c 40' >x
+    "$WPROF" import -o s x 2>/dev/null
+    if ! "$WPROF" version | grep -qE '^ *cmark +yes'; then
+        run -3 "$WPROF" report --format html -o page.html s
+        [[ $output == *"without cmark"*"--format md"* ]]
+        skip "needs libcmark"
+    fi
+    "$WPROF" report --format html -o page.html s
+    [ "$(stat -c %s page.html)" -lt 3000000 ]
+    grep -q '<article class="report">' page.html
+    grep -q '<figure class="static"><svg' page.html
+    grep -q '<td>main</td>\|<td>b</td>' page.html
+    if grep -q '<script>alert' page.html; then false; fi
+    cmp page.html s/reports/heuristic.html
+    run -2 "$WPROF" report --format html s s
+}
+
+@test "report: an empty session, a topology snapshot: nothing is made up" {
+    : >x
+    run "$WPROF" import -o s x
+    if [ "$status" = 0 ]; then
+        run -0 "$WPROF" report s
+        [[ $output == *"No findings."* ]]
+    fi
+    printf '%s\n' '{"nodes": [], "edges": []}' >g.json
+    "$WPROF" import -o g g.json 2>/dev/null
+    for format in text md json; do
+        run -0 "$WPROF" report --format $format g
+    done
+    [ "$(of g 'd["findings"], d["wall"]["ns"], d["folded"]["samples"]')" = "([], 0, 0)" ]
+}
