@@ -6,6 +6,7 @@
 #ifndef WPROF_ANALYZE_RULE_H
 #define WPROF_ANALYZE_RULE_H
 
+#include "analyze/gpu_trace.h"
 #include "analyze/lead.h"
 #include "analyze/metrics_sums.h"
 #include "analyze/places.h"
@@ -45,6 +46,7 @@ struct rule_data {
     struct units units;
     uint32_t step_kind; /* string of units: the kind that there is most of; 0: none */
     struct places places;
+    struct gpu_trace *gpu;    /* ran.n 0: nothing ran on an accelerator */
     struct wake_chain *chain; /* has a budget, which each use lessens */
 };
 

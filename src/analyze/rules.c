@@ -202,9 +202,11 @@ void rule_data_init(struct rule_data *d, const struct session *s, const struct g
     places_init(&d->places, &s->store);
     d->chain = mem_alloc(sizeof(*d->chain));
     wake_chain_init(d->chain, &s->store);
+    d->gpu = mem_alloc(sizeof(*d->gpu));
+    gpu_trace_init(d->gpu, s);
     d->has = events_give(s) | collectors_give(&s->meta) | (topology ? NEED_TOPOLOGY : 0) |
              (d->units.list.n ? NEED_MARKS : 0) | (d->lead.task && d->wall_ns ? NEED_LEAD : 0) |
-             (has_cuda_frames(&s->store) ? NEED_CUDA_FRAMES : 0);
+             (has_cuda_frames(&s->store) ? NEED_CUDA_FRAMES : 0) | (d->gpu->ran.n ? NEED_GPU : 0);
     if ((d->has & NEED_OFFCPU) && has_python(&s->meta))
         d->has |= NEED_GIL;
 }
@@ -217,6 +219,8 @@ void rule_data_release(struct rule_data *d)
     places_release(&d->places);
     wake_chain_release(d->chain);
     free(d->chain);
+    gpu_trace_release(d->gpu);
+    free(d->gpu);
 }
 
 /* ---- all of them ---- */

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows 1 to 6: when an accelerator was idle, and why. */
+#include "analyze/rules/gpu.h"
+
+#include <stdlib.h>
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* ---- long gaps ---- */
+
+static void gap(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
+{
+    uint64_t least = (uint64_t)(rule_threshold(r, "gap") * 1e9), sum;
+    struct buf text = {0};
+    struct words w = {0};
+    struct finding *x;
+    size_t n = 0;
+
+    if (v->f.longest_gap < least)
+        return;
+    x = gpu_found(r, v);
+    x->weight = RULE_WEIGHT_CAUSE;
+    sum = gpu_gaps(x, v, GPU_IDLE_CAUSES, least, &n);
+    x->title = mem_printf("%s stands idle for long", x->device);
+    buf_addf(&text, "%s of at least %s, %s in all, the longest %s.", words_plural(&w, n, "gap"),
+             words_ns(&w, least), words_ns(&w, sum), words_ns(&w, v->f.longest_gap));
+    gpu_blame(x, d, &text);
+    x->evidence = buf_detach(&text);
+    x->advice = mem_strdup("See what fed the device then: wprof show --gpu, wprof render --view timeline.");
+}
+
+void check_gpu_gap(struct rule_run *r, const struct rule_data *d)
+{
+    gpu_views(r, d, gap);
+}
+
+/* ---- windows ---- */
+
+enum { WINDOWS_MAX = 1000, FINE = 100 };
+
+/* Busy ns of each of n equal parts of the span. */
+static void windows(uint64_t *busy, unsigned n, const struct gpu_view *v)
+{
+    uint64_t to = v->f.from, width = v->f.span / n + 1;
+
+    memset(busy, 0, n * sizeof(*busy));
+    for (uint32_t i = 0; i < v->d->n; i++) {
+        uint64_t start = v->slots[i].start > to ? v->slots[i].start : to, end = v->slots[i].end;
+
+        to = end > to ? end : to;
+        while (start < end) {
+            uint64_t k = (start - v->f.from) / width, stop = v->f.from + (k + 1) * width;
+
+            stop = stop < end ? stop : end;
+            if (k < n)
+                busy[k] += stop - start;
+            start = stop;
+        }
+    }
+}
+
+static void low_use(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
+{
+    unsigned n = (unsigned)rule_threshold(r, "windows"), low = 0;
+    uint64_t busy[WINDOWS_MAX], width, idle = 0;
+    struct buf text = {0};
+    struct words w = {0};
+    struct finding *x = NULL;
+
+    n = n < 1 ? 1 : n < WINDOWS_MAX ? n : WINDOWS_MAX;
+    windows(busy, n, v);
+    width = v->f.span / n + 1;
+    for (unsigned i = 0; i < n; i++) {
+        if (share(busy[i], width) >= rule_threshold(r, "busy"))
+            continue;
+        x = x ? x : gpu_found(r, v);
+        finding_claim(x, v->f.from + i * width, v->f.from + (i + 1) * width, width - busy[i]);
+        idle += width - busy[i];
+        low++;
+    }
+    if (!x)
+        return;
+    x->weight = RULE_WEIGHT_LAST;
+    x->title = mem_printf("%s is mostly idle in %u of %u parts of the run", x->device, low, n);
+    buf_addf(
+        &text,
+        "In these it is busy less than %s of the time, %s idle in all; over the whole span it is busy %s.",
+        words_share(&w, rule_threshold(r, "busy")), words_ns(&w, idle),
+        words_share(&w, share(v->f.busy, v->f.span)));
+    gpu_blame(x, d, &text);
+    x->evidence = buf_detach(&text);
+    x->advice = mem_strdup("Larger batches, several streams, or loading that overlaps with computing.");
+}
+
+void check_gpu_low_use(struct rule_run *r, const struct rule_data *d)
+{
+    gpu_views(r, d, low_use);
+}
+
+static int by_value(const void *pa, const void *pb)
+{
+    const uint64_t *a = pa, *b = pb;
+
+    return (*a > *b) - (*a < *b);
+}
+
+static void bursts(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
+{
+    uint64_t busy[FINE], width = v->f.span / FINE + 1;
+    double high, low;
+    struct words w = {0};
+    struct finding *x;
+
+    windows(busy, FINE, v);
+    qsort(busy, FINE, sizeof(*busy), by_value);
+    high = share(busy[FINE * 95 / 100], width);
+    low = share(busy[FINE * 5 / 100], width);
+    if (high >= rule_threshold(r, "p95") && low >= rule_threshold(r, "p5"))
+        return;
+    x = gpu_found(r, v);
+    x->weight = RULE_WEIGHT_LAST;
+    x->severity = FINDING_LOW;
+    x->title = mem_printf("%s %s", x->device,
+                          high < rule_threshold(r, "p95") ? "is never busy for long" : "works in bursts");
+    x->evidence = mem_printf("Of %d parts of its span the busiest twentieth is busy at least %s of the time, "
+                             "the idlest at most %s.",
+                             FINE, words_share(&w, high), words_share(&w, low));
+    x->advice = mem_strdup("Feed it evenly: prefetch, more loader workers, larger batches.");
+    x->why = mem_strdup("what it costs is counted where the idle time is");
+}
+
+void check_gpu_bursts(struct rule_run *r, const struct rule_data *d)
+{
+    gpu_views(r, d, bursts);
+}
+
+/* ---- causes ---- */
+
+static void host_wait(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
+{
+    struct buf text = {0};
+    struct words w = {0};
+    struct finding *x;
+
+    if (share(v->f.idle_of[GPU_IDLE_HOST], v->f.idle) <= rule_threshold(r, "share") ||
+        share(v->f.idle, v->f.span) <= rule_threshold(r, "idle"))
+        return;
+    x = gpu_found(r, v);
+    gpu_gaps(x, v, GPU_IDLE_HOST, 0, NULL);
+    x->title = mem_printf("%s waits for the host to launch", x->device);
+    buf_addf(&text, "It is idle %s of %s, and for %s of that nothing had been launched yet.",
+             words_ns(&w, v->f.idle), words_ns(&w, v->f.span),
+             words_share(&w, share(v->f.idle_of[GPU_IDLE_HOST], v->f.idle)));
+    gpu_blame(x, d, &text);
+    x->evidence = buf_detach(&text);
+    x->advice = mem_strdup("Less work on the CPU for each launch: CUDA graphs, torch.compile, larger "
+                           "batches; see the function that is "
+                           "named.");
+}
+
+void check_gpu_host_wait(struct rule_run *r, const struct rule_data *d)
+{
+    gpu_views(r, d, host_wait);
+}
+
+static void kernel_gaps(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
+{
+    uint64_t least = (uint64_t)(rule_threshold(r, "gap") * 1e9), sum;
+    struct words w = {0};
+    struct finding *x;
+    size_t n = 0;
+
+    sum = gpu_gaps(NULL, v, GPU_IDLE_KERNEL, least, &n);
+    if (share(sum, v->f.span) <= rule_threshold(r, "share"))
+        return;
+    x = gpu_found(r, v);
+    gpu_gaps(x, v, GPU_IDLE_KERNEL, least, NULL);
+    x->title = mem_printf("Gaps between kernels of %s add up", x->device);
+    x->evidence = mem_printf("%s of at least %s and below %s: %s of %s.", words_plural(&w, n, "gap"),
+                             words_ns(&w, least), words_ns(&w, GPU_KERNEL_WAIT_NS), words_ns(&w, sum),
+                             words_ns(&w, v->f.span));
+    x->advice = mem_strdup("Fuse kernels (torch.compile), or launch them as a CUDA graph.");
+}
+
+void check_gpu_kernel_gaps(struct rule_run *r, const struct rule_data *d)
+{
+    gpu_views(r, d, kernel_gaps);
+}
+
+static void idle_other(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
+{
+    struct words w = {0};
+    struct finding *x;
+
+    if (share(v->f.idle_of[GPU_IDLE_OTHER], v->f.span) <= rule_threshold(r, "share"))
+        return;
+    x = gpu_found(r, v);
+    gpu_gaps(x, v, GPU_IDLE_OTHER, 0, NULL);
+    x->title = mem_printf("%s is idle although work was launched", x->device);
+    x->evidence = mem_printf(
+        "%s of %s: what ran next had been asked for before the gap began, or by no call that was seen.",
+        words_ns(&w, v->f.idle_of[GPU_IDLE_OTHER]), words_ns(&w, v->f.span));
+    x->advice = mem_strdup("Look for streams that wait for events of others, and for copies before kernels.");
+    if (v->f.launched < v->f.kernels) {
+        x->certainty = FINDING_LIKELY;
+        x->why = mem_strdup("not all launches were seen");
+    }
+}
+
+void check_gpu_idle_other(struct rule_run *r, const struct rule_data *d)
+{
+    gpu_views(r, d, idle_other);
+}
