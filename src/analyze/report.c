@@ -3,6 +3,8 @@
 
 #include "analyze/fold.h"
 #include "analyze/gil_top.h"
+#include "analyze/gpu_busy.h"
+#include "analyze/gpu_kernels.h"
 #include "analyze/metrics_top.h"
 #include "analyze/source_lines.h"
 #include "analyze/steps.h"
@@ -253,6 +255,19 @@ static void add_peers(struct report *r, const struct graph *g, const struct repo
     vec_release(&edges);
 }
 
+static void add_gpu(struct report *r, const struct session *s, const struct report_opts *o)
+{
+    struct gpu_trace x;
+
+    gpu_trace_init(&x, s);
+    if (x.ran.n) {
+        gpu_devices_table(section(r, REPORT_DEVICES, "devices", "Accelerators"), &x, 0);
+        gpu_devices_table(section(r, REPORT_IDLE, "devices_idle", "Why accelerators were idle"), &x, 1);
+        gpu_kernels_table(section(r, REPORT_KERNELS, "kernels", "Kernels"), &x, UINT32_MAX, o->rows);
+    }
+    gpu_trace_release(&x);
+}
+
 static void add_tables(struct report *r, const struct session *s, const struct report_opts *o)
 {
     struct metrics_sums sums;
@@ -263,6 +278,7 @@ static void add_tables(struct report *r, const struct session *s, const struct r
         waits_top(section(r, REPORT_WAITS, "waits", "Waits"), s, o->rows);
     if (fold_has(&s->store, "gil"))
         gil_top(section(r, REPORT_GIL, "gil", "Python's GIL"), s, o->rows);
+    add_gpu(r, s, o);
     metrics_sums_init(&sums, s);
     if (sums.list.n) {
         metrics_table_machine(section(r, REPORT_METRICS, "metrics", "The machine meanwhile"), &sums, 0);

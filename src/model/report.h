@@ -16,6 +16,9 @@ struct report_part {
 };
 
 enum report_table {
+    REPORT_DEVICES, /* accelerators: how busy ... */
+    REPORT_IDLE,    /* ... and why not */
+    REPORT_KERNELS,
     REPORT_SELF,  /* functions by self */
     REPORT_TOTAL, /* by total */
     REPORT_LINES, /* Python lines by self, with their text where it was recorded */

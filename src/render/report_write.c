@@ -100,6 +100,17 @@ static int is_shown(const struct table *t, size_t c)
     return 0;
 }
 
+/* A kernel's name may be pages long: its ends tell which it is. */
+enum { CELL_MAX = 160 };
+
+static void put_cell(const struct table *t, size_t c, const union table_cell *v, struct buf *out)
+{
+    if (t->columns[c].type == TABLE_TEXT)
+        text_clean(v->text ? v->text : "", CELL_MAX, out);
+    else
+        text_cell(&t->columns[c], v, out);
+}
+
 static void pipe_row(struct report_doc *d, const struct table *t, size_t row)
 {
     struct buf b = {0};
@@ -110,7 +121,7 @@ static void pipe_row(struct report_doc *d, const struct table *t, size_t row)
         if (!is_shown(t, c))
             continue;
         buf_clear(&b);
-        text_cell(&t->columns[c], v, &b);
+        put_cell(t, c, v, &b);
         buf_addstr(d->out, "| ");
         if (t->columns[c].type == TABLE_TEXT && b.len)
             code_span(d->out, buf_str(&b), 1);
@@ -159,7 +170,7 @@ static void html_table(struct report_doc *d, const struct table *t)
             if (!is_shown(t, c))
                 continue;
             buf_clear(&b);
-            text_cell(&t->columns[c], &t->cells.a[i * t->ncolumns + c], &b);
+            put_cell(t, c, &t->cells.a[i * t->ncolumns + c], &b);
             html_cell(&html, &t->columns[c], buf_str(&b), "td");
         }
         buf_addstr(&html, "</tr>\n");

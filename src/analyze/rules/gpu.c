@@ -46,26 +46,27 @@ uint64_t gpu_gaps(struct finding *x, const struct gpu_view *v, enum gpu_idle why
     return sum;
 }
 
-static const union table_cell *cell(const struct table *t, const char *key)
+enum { BLAME_ROWS = 50 };
+
+static const union table_cell *cell(const struct table *t, size_t row, const char *key)
 {
     for (size_t i = 0; i < t->ncolumns; i++)
         if (!strcmp(t->columns[i].key, key))
-            return &t->cells.a[i];
+            return &t->cells.a[row * t->ncolumns + i];
     return NULL;
 }
 
-static void spell(struct buf *text, const struct table *t)
+static void spell(struct buf *text, const struct table *t, size_t row)
 {
-    const char *where = cell(t, "where")->text, *caller = cell(t, "caller")->text, *by = cell(t, "by")->text;
-    const char *meanwhile = cell(t, "meanwhile")->text;
+    const char *thread = cell(t, row, "thread")->text, *caller = cell(t, row, "caller")->text;
+    const char *by = cell(t, row, "by")->text, *meanwhile = cell(t, row, "meanwhile")->text;
     struct words w = {0};
 
-    buf_addf(text,
-             " For %s of the devices' idle time (%s) the thread that asked for what ran next, %s, was %s",
-             words_share(&w, cell(t, "share")->share), words_ns(&w, cell(t, "ns")->count),
-             cell(t, "thread")->text ? cell(t, "thread")->text : "not known", cell(t, "state")->text);
-    if (where)
-        buf_addf(text, " in %s", where);
+    buf_addf(
+        text,
+        " For %s of the devices' idle time (%s) the thread that asked for what ran next, %s, was %s in %s",
+        words_share(&w, cell(t, row, "share")->share), words_ns(&w, cell(t, row, "ns")->count),
+        thread ? thread : "not known", cell(t, row, "state")->text, cell(t, row, "where")->text);
     if (caller)
         buf_addf(text, ", called by %s", caller);
     if (by)
@@ -75,20 +76,22 @@ static void spell(struct buf *text, const struct table *t)
     buf_addch(text, '.');
 }
 
+/* The first row that names a function: of time in which nothing was seen there is nothing to say. */
 void gpu_blame(struct finding *x, const struct rule_data *d, struct buf *text)
 {
     struct table t;
 
-    gpu_blame_table(&t, d->gpu, 1);
-    if (table_rows(&t)) {
-        spell(text, &t);
-        if (cell(&t, "where")->text)
-            x->line = mem_strdup(cell(&t, "where")->text);
-        if (cell(&t, "stack")->text)
-            x->stack = mem_strdup(cell(&t, "stack")->text);
-        if (cell(&t, "thread")->text)
-            x->process =
-                mem_printf("%s[%llu]", cell(&t, "thread")->text, (unsigned long long)cell(&t, "tid")->count);
+    gpu_blame_table(&t, d->gpu, BLAME_ROWS);
+    for (size_t i = 0; i < table_rows(&t); i++) {
+        if (!cell(&t, i, "where")->text)
+            continue;
+        spell(text, &t, i);
+        x->line = mem_strdup(cell(&t, i, "where")->text);
+        x->stack = mem_strdup(cell(&t, i, "stack")->text);
+        if (cell(&t, i, "thread")->text)
+            x->process = mem_printf("%s[%llu]", cell(&t, i, "thread")->text,
+                                    (unsigned long long)cell(&t, i, "tid")->count);
+        break;
     }
     table_release(&t);
 }

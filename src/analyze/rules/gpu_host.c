@@ -103,6 +103,7 @@ void check_gpu_slow_launch(struct rule_run *r, const struct rule_data *d)
     if (d->wall_ns && (double)gpu_ranges_sum(&ranges) / (double)d->wall_ns > rule_threshold(r, "share")) {
         struct finding *x = found_at(r, d, &at);
 
+        x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
         for (size_t i = 0; i < ranges.list.n; i++)
             finding_claim(x, ranges.list.a[i].start, ranges.list.a[i].end,
                           ranges.list.a[i].end - ranges.list.a[i].start);
@@ -272,10 +273,9 @@ void check_gpu_item(struct rule_run *r, const struct rule_data *d)
         x->severity = FINDING_LOW;
         x->title = mem_printf("Small copies to the host in every step%s%s", x->line ? ", in " : "",
                               x->line ? x->line : "");
-        x->evidence =
-            mem_printf("%s below %.0f bytes in %s: %.1f a step.",
-                       words_plural(&w, c.n, "copy") ? words_count(&w, c.n) : "", rule_threshold(r, "bytes"),
-                       words_plural(&w, steps, "step"), (double)c.n / (double)steps);
+        x->evidence = mem_printf("%s copies below %.0f bytes in %s: %.1f a step.", words_count(&w, c.n),
+                                 rule_threshold(r, "bytes"), words_plural(&w, steps, "step"),
+                                 (double)c.n / (double)steps);
         x->advice = mem_strdup("Keep the values on the device (no .item(), .cpu(), print of a tensor) and "
                                "read them every N steps.");
         x->certainty = FINDING_LIKELY;

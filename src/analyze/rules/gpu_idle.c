@@ -84,6 +84,7 @@ static void low_use(struct rule_run *r, const struct rule_data *d, const struct 
     if (!x)
         return;
     x->weight = RULE_WEIGHT_LAST;
+    x->least_ns = v->f.span / 20; /* most of it has a cause, which is a finding of its own */
     x->title = mem_printf("%s is mostly idle in %u of %u parts of the run", x->device, low, n);
     buf_addf(
         &text,
