@@ -85,6 +85,7 @@ struct file___flow {
 
 struct socket {
     struct file *file;
+    struct sock *sk;
 };
 
 struct sock {
@@ -256,6 +257,40 @@ int BPF_PROG(flow_receive, struct sock *sk, int ret, int flags)
         socket_moved(sk, ret, WIRE_FLOW_IN);
     return cost_end(t0);
 }
+
+/*
+ * The same where the kernel has no such tracepoints (before 6.3): where the protocols' own functions return.
+ * Those of sequenced packets are made of datagrams'. What sendfile(2) sends goes another way there.
+ */
+#define COUNT_SEND(function)                                                                                 \
+    SEC("fexit/" #function)                                                                                  \
+    int BPF_PROG(flow_exit_##function, struct socket *sock, void *message, __u64 size, int ret)              \
+    {                                                                                                        \
+        __u64 t0 = cost_begin();                                                                             \
+                                                                                                             \
+        socket_moved(BPF_CORE_READ(sock, sk), ret, WIRE_FLOW_OUT);                                           \
+        return cost_end(t0);                                                                                 \
+    }
+
+#define COUNT_RECEIVE(function)                                                                              \
+    SEC("fexit/" #function)                                                                                  \
+    int BPF_PROG(flow_exit_##function, struct socket *sock, void *message, __u64 size, int flags, int ret)   \
+    {                                                                                                        \
+        __u64 t0 = cost_begin();                                                                             \
+                                                                                                             \
+        if (!(flags & MSG_PEEK))                                                                             \
+            socket_moved(BPF_CORE_READ(sock, sk), ret, WIRE_FLOW_IN);                                        \
+        return cost_end(t0);                                                                                 \
+    }
+
+COUNT_SEND(inet_sendmsg)
+COUNT_SEND(inet6_sendmsg)
+COUNT_SEND(unix_stream_sendmsg)
+COUNT_SEND(unix_dgram_sendmsg)
+COUNT_RECEIVE(inet_recvmsg)
+COUNT_RECEIVE(inet6_recvmsg)
+COUNT_RECEIVE(unix_stream_recvmsg)
+COUNT_RECEIVE(unix_dgram_recvmsg)
 
 /* ---- pipes ---- */
 

@@ -29,6 +29,7 @@ struct bpfside {
     struct sink control_to, samples_to;
     struct bpf_link *links[4];
     VEC(struct bpf_link *) samplers, off, used, flows;
+    int flow_exits;           /* flows are counted where functions return */
     struct err flows_refused; /* why the kernel would not load the programs for flows; "" */
     struct err used_refused;  /* the same of those for what threads use */
     struct err off_refused;   /* why the kernel would not load the programs for off-CPU time; "" */
@@ -141,18 +142,31 @@ static void leave_out(struct bpf_program *const *progs, size_t n, struct bpf_map
     bpf_map__set_autocreate(tasks, false);
 }
 
-/* The programs for what goes over sockets and pipes; the last is attached on demand. */
-enum { FLOW_PIPE = 2, FLOW_PROGRAMS };
+/* The programs for what goes over sockets and pipes: of pipes on demand; of sockets at tracepoints, or where
+ * functions return. */
+enum { FLOW_PIPE, FLOW_POINTS, FLOW_EXITS = FLOW_POINTS + 2, FLOW_PROGRAMS = FLOW_EXITS + 8 };
 
 static void flow_programs(const struct bpfside *b, struct bpf_program *progs[FLOW_PROGRAMS])
 {
-    progs[0] = b->skel->progs.flow_send;
-    progs[1] = b->skel->progs.flow_receive;
-    progs[FLOW_PIPE] = b->skel->progs.flow_pipe;
+    struct bpf_program *all[FLOW_PROGRAMS] = {
+        b->skel->progs.flow_pipe,
+        b->skel->progs.flow_send,
+        b->skel->progs.flow_receive,
+        b->skel->progs.flow_exit_inet_sendmsg,
+        b->skel->progs.flow_exit_inet6_sendmsg,
+        b->skel->progs.flow_exit_unix_stream_sendmsg,
+        b->skel->progs.flow_exit_unix_dgram_sendmsg,
+        b->skel->progs.flow_exit_inet_recvmsg,
+        b->skel->progs.flow_exit_inet6_recvmsg,
+        b->skel->progs.flow_exit_unix_stream_recvmsg,
+        b->skel->progs.flow_exit_unix_dgram_recvmsg,
+    };
+
+    memcpy(progs, all, sizeof(all));
 }
 
 /* Groups of programs that a recording can do without. */
-enum { WITH_OFF = 1, WITH_USED = 2, WITH_FLOWS = 4 };
+enum { WITH_OFF = 1, WITH_USED = 2, WITH_FLOWS = 4, WITH_EXITS = 8 };
 
 /* 0, or an error's number. */
 static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, unsigned with)
@@ -169,8 +183,11 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
         leave_out(progs, OFF_PROGRAMS, b->skel->maps.off_tasks);
     if (!(with & WITH_USED))
         leave_out(used_progs, USED_PROGRAMS, b->skel->maps.used_tasks);
-    if (!(with & WITH_FLOWS))
+    if (!(with & (WITH_FLOWS | WITH_EXITS)))
         leave_out(flow_progs, FLOW_PROGRAMS, b->skel->maps.flows);
+    for (size_t i = FLOW_POINTS; i < FLOW_PROGRAMS; i++)
+        bpf_program__set_autoload(flow_progs[i], (with & (i < FLOW_EXITS ? WITH_FLOWS : WITH_EXITS)) != 0);
+    b->flow_exits = (with & WITH_EXITS) != 0;
     bpf_program__set_autoload(b->skel->progs.dump_regs, false);
     b->skel->rodata->config_whole_machine = how->whole_machine;
     b->skel->rodata->config_clock = b->stats_fd < 0;
@@ -182,15 +199,35 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
     return -wprof_bpf__load(b->skel);
 }
 
+/* Tests have it as older kernels do: "exits", or "none". */
+static const char flows_variable[] = "WPROF_FLOWS";
+
+/* A kernel may take the others: before 6.3 it has no tracepoints for flows. */
+static int load_with_flows(struct bpfside *b, const struct bpfside_settings *how)
+{
+    const char *forced = getenv(flows_variable);
+    int rc = -1;
+
+    if (!forced || !*forced)
+        rc = open_and_load(b, how, WITH_OFF | WITH_USED | WITH_FLOWS);
+    if (rc && (!forced || strcmp(forced, "none") != 0)) {
+        wprof_bpf__destroy(b->skel);
+        rc = open_and_load(b, how, WITH_OFF | WITH_USED | WITH_EXITS);
+    }
+    if (!rc)
+        return 0;
+    wprof_bpf__destroy(b->skel);
+    if (rc > 0)
+        err_sys(&b->flows_refused, rc, "the kernel refuses the BPF programs for flows (-v shows why)");
+    else
+        err_set(&b->flows_refused, "%s says so", flows_variable);
+    return open_and_load(b, how, WITH_OFF | WITH_USED);
+}
+
 static int load(struct bpfside *b, const struct bpfside_settings *how, struct err *e)
 {
-    int rc = open_and_load(b, how, WITH_OFF | WITH_USED | WITH_FLOWS), without;
+    int rc = load_with_flows(b, how), without;
 
-    if (rc) { /* a kernel may take the others: before 6.3 it has no such tracepoints */
-        wprof_bpf__destroy(b->skel);
-        err_sys(&b->flows_refused, rc, "the kernel refuses the BPF programs for flows (-v shows why)");
-        rc = open_and_load(b, how, WITH_OFF | WITH_USED);
-    }
     if (rc) {
         wprof_bpf__destroy(b->skel);
         err_sys(&b->used_refused, rc,
@@ -495,11 +532,12 @@ int bpfside_flows_start(struct bpfside *b, int pipes, struct err *e)
     }
     flow_programs(b, progs);
     for (size_t i = 0; i < FLOW_PROGRAMS; i++) {
-        struct bpf_link *l = i != FLOW_PIPE || pipes ? bpf_program__attach(progs[i]) : NULL;
+        int wanted = i == FLOW_PIPE ? pipes : b->flow_exits == (i >= FLOW_EXITS);
+        struct bpf_link *l = wanted ? bpf_program__attach(progs[i]) : NULL;
 
         if (l) {
             *vec_push(&b->flows) = l;
-        } else if (i != FLOW_PIPE || pipes) {
+        } else if (wanted) {
             err_sys(e, errno, "attach BPF to %s", bpf_program__section_name(progs[i]));
             bpfside_flows_stop(b);
             return -1;
@@ -513,6 +551,11 @@ void bpfside_flows_stop(struct bpfside *b)
     for (size_t i = 0; i < b->flows.n; i++)
         bpf_link__destroy(b->flows.a[i]);
     vec_release(&b->flows);
+}
+
+int bpfside_flows_by_exits(const struct bpfside *b)
+{
+    return b->flow_exits;
 }
 
 size_t bpfside_flows_made(const struct bpfside *b)

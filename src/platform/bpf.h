@@ -66,6 +66,8 @@ struct bpfside_flows {
 enum { BPFSIDE_FLOWS_MAX = 16384 }; /* what the map holds: bpf/flow.bpf.c */
 int bpfside_flows_start(struct bpfside *b, int pipes, struct err *e);
 int bpfside_flows_take(struct bpfside *b, int empty, struct bpfside_flows *out, struct err *e);
+/* 1: the kernel has no tracepoints for them: they are counted where functions return, without sendfile(2). */
+int bpfside_flows_by_exits(const struct bpfside *b);
 size_t bpfside_flows_made(const struct bpfside *b);
 void bpfside_flows_stop(struct bpfside *b); /* detaches; what was counted can still be taken */
 int bpfside_flows_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs); /* -1: not known */

@@ -193,6 +193,9 @@ static void cover(struct collector *c, struct graph *g, size_t processes, size_t
         buf_addf(&d, "%" PRIu64 " connections", c->told.connections);
     else
         buf_addf(&d, "by what TCP counts from look to look%s%s", c->why.msg[0] ? ": " : "", c->why.msg);
+    if (c->counts && bpfside_flows_by_exits(c->trace->bpf))
+        buf_addstr(&d, ", counted where functions return: this kernel has no tracepoints for them, and what "
+                       "sendfile(2) sends is not seen");
     if (c->told.small)
         buf_addf(&d, "; %" PRIu64 " below the limits", c->told.small);
     if (c->told.alone)

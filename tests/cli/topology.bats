@@ -334,3 +334,40 @@ print("a=%d b=%d" % (os.getpid(), b))' >"$BATS_TEST_TMPDIR/said"
     in_graph '(lambda e: e["attrs"]["waited_a_ns" if pid(e["a"]) == a else "waited_b_ns"] > 0.6e9)(
         [e for e in of_kind("tcp") if {pid(e["a"]), pid(e["b"])} == {a, b}][0])'
 }
+
+@test "kernels that load no programs for flows: what TCP counts tells, and it is said" {
+    WPROF_FLOWS=none talk tcp4 --collect topology
+    in_graph 'coverage("flows")["state"] == "partial" and "WPROF_FLOWS" in coverage("flows")["detail"]'
+    rm -r "$dir"
+    export WPROF_FLOWS=none
+    looks_of --collect topology --interval 200ms -- "$PYTHON" -c '
+import os, socket, time
+l = socket.socket()
+l.bind(("127.0.0.1", 0))
+l.listen()
+if os.fork():
+    s = l.accept()[0]
+    l.close()
+    while True:
+        s.recv(100)
+else:
+    s = socket.create_connection(l.getsockname())
+    l.close()
+    while True:
+        s.send(b"x" * 100)
+        time.sleep(0.01)'
+    unset WPROF_FLOWS
+    in_graph 'any(max(e["bytes_ab"], e["bytes_ba"]) > 1000 for e in of_kind("tcp"))'
+}
+
+@test "kernels without tracepoints for flows: counted where functions return" {
+    WPROF_FLOWS=exits talk tcp4 --collect topology
+    in_graph '"functions return" in coverage("flows")["detail"]' >/dev/null ||
+        { in_graph '"refuses" in coverage("flows")["detail"]' && skip "needs a kernel that loads fexit programs"; }
+    in_graph 'flow("tcp", a, b)[0] == 12345 and flow("tcp", a, b)[2] == 678'
+    for means in tcp6 unix dgram udp4 udp6; do
+        rm -r "$dir"
+        WPROF_FLOWS=exits talk "$means" --collect topology
+        in_graph '(flow("tcp", a, b) or flow("unix", a, b) or flow("udp", a, b))[0] == 12345' || { echo "$means"; return 1; }
+    done
+}
