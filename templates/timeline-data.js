@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decoding of the embedded timeline. Its layout is described in src/render/timeline_data.h. */
 
-const LANE_THREAD = 0, LANE_METRIC = 1;
-const SPAN = {merged: 32, stack: 64, name: 128, waker: 256, open: 512, irq: 1024, row: 2048};
+const LANE_THREAD = 0, LANE_METRIC = 1, LANE_MARKS = 2, LANE_STREAM = 3, LANE_IDLE = 4;
+const SPAN = {merged: 32, stack: 64, name: 128, waker: 256, open: 512, irq: 1024, row: 2048, launch: 4096, work: 8192};
 
 function decodeTimelineFrames(r, strings) {
     const n = r.varint(), frames = {kind: new Uint8Array(n), func: [], file: [], module: [], line: new Int32Array(n)};
@@ -33,7 +33,7 @@ class Spans {
         this.head = new Uint16Array(n);
         for (const column of ["state", "runs", "queues", "waits"])
             this[column] = new Uint8Array(n);
-        for (const column of ["merged", "stack", "name", "waker", "wakerStack", "lane"])
+        for (const column of ["merged", "stack", "name", "waker", "wakerStack", "lane", "launch", "work"])
             this[column] = new Int32Array(n);
         this.n = 0;
     }
@@ -60,6 +60,10 @@ class Spans {
             this.waker[i] = r.varint();
             this.wakerStack[i] = r.varint();
         }
+        if (head & SPAN.launch)
+            this.launch[i] = r.varint();
+        if (head & SPAN.work)
+            this.work[i] = r.varint();
         return i;
     }
 }
@@ -109,6 +113,22 @@ function decodeLanes(r, strings, room) {
     return {lanes, spans};
 }
 
+/* What was asked of a GPU: struct gpu_work of the model. */
+function decodeWorks(r) {
+    const works = [null];
+    for (let n = r.varint(); n > 0; n--) {
+        const work = {};
+        for (const key of ["op", "context", "stream"])
+            work[key] = r.varint();
+        work.grid = [r.varint(), r.varint(), r.varint()];
+        work.block = [r.varint(), r.varint(), r.varint()];
+        for (const key of ["shared", "graph", "node", "bytes", "registers", "occupancy", "from", "to", "failed"])
+            work[key] = r.varint();
+        works.push(work);
+    }
+    return works;
+}
+
 /* A span takes three bytes or more: that bounds how many there can be. */
 function decodeTimeline(bytes) {
     const r = new Reader(bytes), strings = [""], processes = [], tasks = [];
@@ -116,11 +136,11 @@ function decodeTimeline(bytes) {
         strings.push(visible(r.text(r.varint())));
     const frames = decodeTimelineFrames(r, strings), nodes = decodeTimelineNodes(r);
     for (let n = r.varint(); n > 0; n--)
-        processes.push({pid: r.varint(), name: strings[r.varint()]});
+        processes.push({pid: r.varint(), name: strings[r.varint()], device: r.varint() === 1});
     for (let n = r.varint(); n > 0; n--)
         tasks.push({pid: r.varint(), tid: r.varint(), name: strings[r.varint()], process: r.varint(), lane: r.varint() - 1});
-    const {lanes, spans} = decodeLanes(r, strings, Math.floor((bytes.length - r.at) / 3));
-    return {strings, frames, nodes, processes, tasks, lanes, spans};
+    const works = decodeWorks(r), {lanes, spans} = decodeLanes(r, strings, Math.floor((bytes.length - r.at) / 3));
+    return {strings, frames, nodes, processes, tasks, works, lanes, spans};
 }
 
 /* What is in a decoded timeline, by name. */
@@ -132,6 +152,7 @@ class TimelineModel {
         this.end = Math.max(info.end, 1);
         this.kernel = kinds.findIndex(kind => kind.id === "kernel");
         this.gil = kinds.findIndex(kind => kind.id === "gil");
+        this.mark = info.states.findIndex(state => state.id === "mark");
         this.python = kinds.findIndex(kind => kind.id === "python");
     }
     label(f) {
@@ -163,8 +184,15 @@ class TimelineModel {
     laneName(lane) {
         if (lane.kind === LANE_THREAD)
             return this.taskName(lane.task);
-        const name = lane.kind === LANE_METRIC ? lane.name : "marks";
+        const name = lane.kind === LANE_MARKS ? "marks" : lane.name;
         return lane.task ? `${name}, ${this.taskName(lane.task)}` : name;
+    }
+    /* The same of all rows of a lane that is no thread's. */
+    sumRows(lane, from, to, sums) {
+        const {spans} = this;
+        for (const row of lane.rows)
+            for (let i = firstEndingAfter(spans.end, row, from); i < row[1] && spans.start[i] < to; i++)
+                sums[spans.state[i]] += Math.min(spans.end[i], to) - Math.max(spans.start[i], from);
     }
     /* Time by state within [from, to) of one lane, in ns. Merged spans count by their shares. */
     sumStates(lane, from, to, sums) {

@@ -157,7 +157,10 @@ class TimelinePainter {
     }
     /* Shares of a merged span as bars from below: running, then runnable, on the ground of its state. */
     paintMerged(c, i, x, y, w, h) {
-        const {spans} = this.model, runs = spans.runs[i] / 255 * h, queues = spans.queues[i] / 255 * h;
+        const {spans, lanes} = this.model;
+        if (lanes[spans.lane[i]].kind !== LANE_THREAD)
+            return; /* it has the colour of most of its time */
+        const runs = spans.runs[i] / 255 * h, queues = spans.queues[i] / 255 * h;
         c.fillStyle = this.fills[this.model.info.states[spans.state[i]].class === "waiting" ? spans.state[i] : 3];
         c.fillRect(x, y, w, h);
         c.fillStyle = this.fills[1];
@@ -225,12 +228,12 @@ class TimelinePainter {
     }
     /* Instants of a process go through all of its lanes. */
     paintMarkLines(c) {
-        const {spans, lanes, info} = this.model, {layout} = this.pane, mark = info.states.length - 1;
+        const {spans, lanes} = this.model, {layout} = this.pane, {mark} = this.model;
         c.strokeStyle = this.fills[mark];
         c.setLineDash([3, 3]);
         c.lineWidth = 1;
         for (const row of layout.rows) {
-            if (!row.lane || row.lane.kind === LANE_THREAD || row.lane.kind === LANE_METRIC || !lanes[row.index].rows.length)
+            if (row.lane?.kind !== LANE_MARKS || !lanes[row.index].rows.length)
                 continue;
             const inside = layout.rows.filter(other => other.lane && (!row.process || other.process === row.process));
             const end = inside[inside.length - 1], [from, to] = row.lane.rows[0];
@@ -250,10 +253,12 @@ class TimelinePainter {
         }
         c.setLineDash([]);
     }
-    /* From the thread that woke to the selected or hovered wait's end. */
+    /* From the thread that woke to the selected or hovered wait's end; from a call to what it asked for. */
     paintFlow(c) {
         const {spans, tasks} = this.model, i = (this.pane.hover?.span ?? -1) >= 0 ? this.pane.hover.span
                                                                                   : this.pane.selected?.span ?? -1;
+        if (i >= 0 && spans.launch[i])
+            this.paintLaunch(c, spans.launch[i] - 1, i);
         if (i < 0 || !spans.waker[i])
             return;
         const rowOf = lane => this.pane.layout.rows.find(row => row.index === lane);
@@ -275,6 +280,34 @@ class TimelinePainter {
         c.moveTo(x, y1);
         c.lineTo(x - 4, y1 + head);
         c.lineTo(x + 4, y1 + head);
+        c.fill();
+    }
+    /* The middle of a span's row; null where its lane is not there. */
+    middle(i) {
+        const {spans, lanes} = this.model, row = this.pane.layout.rows.find(r => r.index === spans.lane[i]);
+        if (!row)
+            return null;
+        const depth = lanes[spans.lane[i]].rows.findIndex(([from, to]) => i >= from && i < to);
+        return this.top(row) + 3 + depth * ROW.mark + (ROW.mark - 3) / 2;
+    }
+    paintLaunch(c, call, ran) {
+        const {spans} = this.model, y0 = this.middle(call), y1 = this.middle(ran);
+        if (y0 === null || y1 === null)
+            return;
+        const x0 = this.x(spans.start[call]), x1 = this.x(spans.start[ran]), head = x1 - x0 > 8 ? 5 : 0;
+        c.strokeStyle = c.fillStyle = this.text;
+        c.lineWidth = 1.5;
+        c.beginPath();
+        c.arc(x0, y0, 2.5, 0, 2 * Math.PI);
+        c.fill();
+        c.beginPath();
+        c.moveTo(x0, y0);
+        c.bezierCurveTo((x0 + x1) / 2, y0, (x0 + x1) / 2, y1, x1 - head, y1);
+        c.stroke();
+        c.beginPath();
+        c.moveTo(x1, y1);
+        c.lineTo(x1 - 6, y1 - 4);
+        c.lineTo(x1 - 6, y1 + 4);
         c.fill();
     }
     paintRange(c, height) {

@@ -31,7 +31,7 @@ class TimelineWords {
     }
     short(i) {
         const {spans, strings} = this.model, state = this.state(i);
-        if (state.id === "mark")
+        if (state.id === "mark" || (spans.work[i] && !this.isIdle(i)))
             return strings[spans.name[i]];
         if (state.class !== "waiting")
             return state.id === "running" ? this.model.place(this.sampleIn(i)) : state.label;
@@ -54,6 +54,38 @@ class TimelineWords {
         for (let k = firstAtOrAfter(ts, spans.start[i]); k < ts.length && ts[k] < spans.end[i]; k++)
             sum += value[k];
         return sum;
+    }
+    isIdle(i) {
+        const {spans, lanes} = this.model;
+        return lanes[spans.lane[i]].kind === LANE_IDLE;
+    }
+    /* What is known of a kernel, copy or call, in lines. */
+    work(i) {
+        const {spans, works} = this.model, work = works[spans.work[i]], lines = [], dur = spans.end[i] - spans.start[i];
+        if (!work)
+            return lines;
+        if (work.grid[0])
+            lines.push(`grid ${work.grid.join("\u00d7")}, block ${work.block.join("\u00d7")}` +
+                       (work.registers ? `, ${work.registers} registers` : "") +
+                       (work.shared ? `, ${formatCount(work.shared)} bytes shared` : ""));
+        if (work.occupancy)
+            lines.push(`occupancy ${formatShare(work.occupancy - 1, 1000)}, estimated`);
+        if (work.bytes)
+            lines.push(`${formatCount(work.bytes)} bytes` +
+                       (dur ? `, ${(work.bytes / dur).toPrecision(3)} GB/s` : ""));
+        if (work.graph)
+            lines.push(`node ${work.node} of graph ${work.graph}`);
+        if (work.failed)
+            lines.push("failed");
+        return lines;
+    }
+    /* The call that asked for what ran on a device. */
+    launch(i) {
+        const {spans, lanes} = this.model, call = spans.launch[i] - 1;
+        if (call < 0)
+            return [];
+        return [`asked for ${formatDuration(Math.max(spans.start[i] - spans.start[call], 0))} before, ` +
+                `by ${this.model.taskName(lanes[spans.lane[call]].task)} in ${this.short(call)}`];
     }
     waker(i) {
         const {spans} = this.model;
@@ -106,6 +138,7 @@ class TimelineWords {
         const {spans} = this.model, state = this.state(i), lines = [this.when(i)];
         if (spans.merged[i])
             return {title: "many short spans", lines: [...lines, this.merged(i)], small: this.stackText(spans.stack[i], 8)};
+        lines.push(...this.launch(i), ...this.work(i));
         const waker = this.waker(i), at = this.model.place(spans.wakerStack[i]);
         if (waker)
             lines.push((this.isHeld(i) ? "held" : spans.head[i] & SPAN.open ? "last woken" : "woken") +
@@ -113,7 +146,13 @@ class TimelineWords {
         const sample = state.id === "running" ? this.sampleIn(i, t) : spans.stack[i];
         if (state.id === "running")
             lines.push(this.countSamples(this.samplesIn(i)));
-        return {title: state.id === "mark" ? this.short(i) : this.wait(i), state, lines, small: this.stackText(sample, 12)};
+        return {title: state.id === "mark" ? this.short(i) : this.isIdle(i) ? this.idle(i) : this.wait(i), state, lines, small: this.stackText(sample, 12)};
+    }
+    /* What the host did, for what, where. */
+    idle(i) {
+        const {spans, strings} = this.model, what = spans.work[i] || spans.name[i] ? strings[spans.name[i]]
+                                                                                   : this.model.waitPlace(spans.stack[i]);
+        return this.state(i).label + (what ? ": " + what : "");
     }
     countSamples(n) {
         return n === 0 ? "no sample" : n === 1 ? "1 sample" : formatCount(n) + " samples, the nearest:";
@@ -218,25 +257,39 @@ class TimelineSide {
         const {file, line, module} = this.model.frames;
         return [file[f] + (file[f] && line[f] ? ":" + line[f] : ""), module[f]].filter(Boolean).join("\n");
     }
-    fillStates() {
-        const range = this.pane.shownRange() ?? this.pane.view, {states} = this.model.info;
-        const sums = this.pane.sumStates(range.from, range.to), all = sums.reduce((a, b) => a + b, 0);
-        this.root.append(makePart("h3", this.pane.shownRange() ? "Selected time" : "Time in view"),
-                         makePart("p", `${formatDuration(range.to - range.from)} of ${this.pane.countThreads()}`));
-        if (!this.model.info.switches) {
-            this.root.append(makePart("p", "Switches were not recorded: there are samples alone, and between them nothing is " +
-                                           "known. Record with the offcpu collector to see what threads wait for."));
-            return;
-        }
-        const table = document.createElement("table"), order = [...sums.keys()].filter(s => sums[s] > 0);
-        order.sort((a, b) => sums[b] - sums[a]);
+    /* What GPUs did, and why they did nothing. */
+    fillDevices(range) {
+        const {model} = this, sums = new Float64Array(model.info.states.length);
+        for (const {lane} of this.pane.layout.rows)
+            if (lane?.kind === LANE_STREAM || lane?.kind === LANE_IDLE)
+                model.sumRows(lane, range.from, range.to, sums);
+        const all = sums.reduce((a, b) => a + b, 0);
+        if (all)
+            this.root.append(makePart("h4", "GPUs: streams, and devices when idle"), this.table(sums, all));
+    }
+    table(sums, all) {
+        const {states} = this.model.info, table = document.createElement("table");
+        const order = [...sums.keys()].filter(s => sums[s] > 0).sort((a, b) => sums[b] - sums[a]);
         for (const s of order) {
             const row = table.insertRow();
             row.insertCell().append(makeStateSwatch(states[s].id), states[s].label);
             row.insertCell().textContent = formatDuration(sums[s]);
             row.insertCell().textContent = formatShare(sums[s], all);
         }
-        this.root.append(table, makePart("p", "Click a span for its stack. Waits too short to be listed look like running.",
+        return table;
+    }
+    fillStates() {
+        const range = this.pane.shownRange() ?? this.pane.view;
+        const sums = this.pane.sumStates(range.from, range.to), all = sums.reduce((a, b) => a + b, 0);
+        this.root.append(makePart("h3", this.pane.shownRange() ? "Selected time" : "Time in view"),
+                         makePart("p", `${formatDuration(range.to - range.from)} of ${this.pane.countThreads()}`));
+        this.fillDevices(range);
+        if (!this.model.info.switches) {
+            this.root.append(makePart("p", "Switches were not recorded: there are samples at most, and between them nothing is " +
+                                           "known. Record with the offcpu collector to see what threads wait for."));
+            return;
+        }
+        this.root.append(this.table(sums, all), makePart("p", "Click a span for its stack. Waits too short to be listed look like running.",
                                          "side-hint"));
     }
 }

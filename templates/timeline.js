@@ -58,6 +58,8 @@ class TimelinePane {
             parts.push(`${formatCount(info.left_metrics)} lanes of metrics are left out`);
         if (info.left_stacks)
             parts.push(`${formatCount(info.left_stacks)} stacks are left out`);
+        if (info.left_calls)
+            parts.push(`${formatCount(info.left_calls)} calls deep within others are left out`);
         const note = this.root.querySelector(".timeline-note");
         note.textContent = note.title = parts.join("; ");
     }

@@ -127,6 +127,8 @@ static void plan_task(struct timeline_job *j, uint32_t task)
         timeline_plan_lane(j, task, TIMELINE_MARKS);
     if (task && acts)
         timeline_plan_lane(j, task, TIMELINE_THREAD)->weight = acts;
+    if (task)
+        timeline_calls_plan(j, task);
 }
 
 /* Lanes of the kind `cut` behind all others, the lightest last. */
@@ -175,7 +177,9 @@ static size_t choose(struct timeline_job *j, enum timeline_lane_kind kind)
     return left;
 }
 
-static const uint8_t kind_order[] = {[TIMELINE_MARKS] = 0, [TIMELINE_THREAD] = 1, [TIMELINE_METRIC] = 2};
+/* A thread's calls stand below it: they were planned after it. */
+static const uint8_t kind_order[] = {[TIMELINE_MARKS] = 0,  [TIMELINE_IDLING] = 1, [TIMELINE_STREAM] = 2,
+                                     [TIMELINE_THREAD] = 3, [TIMELINE_CALLS] = 3,  [TIMELINE_METRIC] = 4};
 
 static int by_place(const void *pa, const void *pb)
 {
@@ -183,7 +187,7 @@ static int by_place(const void *pa, const void *pb)
 
     if (a->lane.process != b->lane.process)
         return a->lane.process < b->lane.process ? -1 : 1;
-    if (a->lane.kind != b->lane.kind)
+    if (kind_order[a->lane.kind] != kind_order[b->lane.kind])
         return kind_order[a->lane.kind] - kind_order[b->lane.kind];
     return a->order < b->order ? -1 : a->order > b->order;
 }
@@ -193,7 +197,8 @@ static void place(struct timeline_job *j)
     for (size_t i = 0; i < j->plans.n; i++) {
         struct lane_plan *plan = &j->plans.a[i];
 
-        plan->lane.process = job_process(j, plan->task);
+        plan->lane.process =
+            plan->device ? timeline_gpu_process(j, plan->device - 1) : job_process(j, plan->task);
     }
     if (j->plans.n)
         qsort(j->plans.a, j->plans.n, sizeof(*j->plans.a), by_place);
@@ -205,7 +210,7 @@ static void place(struct timeline_job *j)
             plan->lane.task = task;
             plan->lane.name = j->t->tasks.a[task - 1].name;
             j->t->tasks.a[task - 1].lane = (uint32_t)i + 1;
-        } else if (task && job_leader(j, plan->task) != plan->task) {
+        } else if (task && (plan->lane.kind == TIMELINE_CALLS || job_leader(j, plan->task) != plan->task)) {
             plan->lane.task = task;
         }
     }
@@ -220,8 +225,11 @@ static void fill(struct timeline_job *j)
             timeline_thread(j, plan);
         else if (plan->lane.kind == TIMELINE_MARKS)
             timeline_marks(j, plan);
+        else if (plan->lane.kind != TIMELINE_METRIC)
+            timeline_gpu_lane(j, plan);
     }
     timeline_thin(j);
+    timeline_gpu_link(j);
     for (size_t i = 0; i < j->plans.n; i++)
         *vec_push(&j->t->lanes) = j->plans.a[i].lane;
 }
@@ -248,12 +256,15 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
     look_around(&j);
     look_at(&j);
     sort_events(&j);
+    timeline_gpu_init(&j);
+    timeline_gpu_plan(&j);
     for (uint32_t id = 0; id <= ntasks; id++)
         plan_task(&j, id);
     t->left_lanes = choose(&j, TIMELINE_THREAD);
     t->left_metrics = choose(&j, TIMELINE_METRIC);
     place(&j);
     fill(&j);
+    timeline_gpu_release(&j);
     timeline_stacks_release(&j.stacks);
     free(j.events);
     free(j.first);

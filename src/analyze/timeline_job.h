@@ -4,6 +4,8 @@
 #define WPROF_ANALYZE_TIMELINE_JOB_H
 
 #include "analyze/fold_frames.h"
+#include "analyze/gpu_host.h"
+#include "analyze/gpu_trace.h"
 #include "analyze/timeline.h"
 
 /* A span before it is thinned out and its stack is taken over. */
@@ -45,6 +47,13 @@ struct lane_plan {
     uint16_t cpu;             /* of a metric that each CPU has */
     size_t metrics, nmetrics; /* of the job's metric_events */
     size_t raw, nraw;         /* of the job's raw spans */
+    uint32_t device;          /* of the job's gpu.devices, + 1; 0: none */
+    const struct gpu_stream *stream;
+};
+
+/* A span of something that ran on a device. */
+struct launched {
+    uint32_t span, event;
 };
 
 struct timeline_job {
@@ -67,6 +76,12 @@ struct timeline_job {
     uint32_t task_end_of;
     uint8_t *metric_ids; /* string id of the store -> enum metric_id */
     struct timeline_stacks stacks;
+    struct gpu_trace gpu;
+    struct gpu_host host;          /* where there is a device */
+    uint32_t *device_process;      /* device -> index into t->processes; 0: not made */
+    uint32_t *work_of;             /* work id -> index into t->works + 1 */
+    struct map call_span;          /* event of a call -> its span + 1 */
+    VEC(struct launched) launched; /* whose call's span is to be found */
 };
 
 static inline const struct event *job_event(const struct timeline_job *j, uint32_t index)
@@ -89,6 +104,30 @@ uint32_t job_task(struct timeline_job *j, uint32_t task);         /* index + 1; 
 /* Appends the plan's raw spans: what a thread did, or the marks of a process; fills in the lane's figures. */
 void timeline_thread(struct timeline_job *j, struct lane_plan *plan);
 void timeline_marks(struct timeline_job *j, struct lane_plan *plan);
+
+/* Rows of a lane in which spans may overlap: each stands in the first that is free at its start; where rows
+ * are bounded, what is too much shares the last. */
+struct timeline_rows {
+    uint64_t *a; /* each row's end */
+    size_t n, cap, most;
+};
+
+uint16_t timeline_row(struct timeline_rows *rows, const struct raw_span *r);
+/* Begins and ends the plan's raw spans: these, then, come in the order of their depth and time. */
+void timeline_raws_begin(struct timeline_job *j, struct lane_plan *plan);
+void timeline_raws_end(struct timeline_job *j, struct lane_plan *plan);
+
+/* Lanes of GPUs, and of a thread's calls. */
+void timeline_gpu_init(struct timeline_job *j);
+void timeline_gpu_release(struct timeline_job *j);
+void timeline_gpu_plan(struct timeline_job *j);
+void timeline_calls_plan(struct timeline_job *j, uint32_t task);
+uint32_t timeline_gpu_process(struct timeline_job *j, uint32_t device); /* index; makes it */
+void timeline_gpu_lane(struct timeline_job *j, struct lane_plan *plan);
+/* Fills in what a span of an accelerator's event has besides its stack. */
+void timeline_gpu_span(struct timeline_job *j, struct timeline_span *span, uint32_t event);
+/* From what ran to the calls that are shown. */
+void timeline_gpu_link(struct timeline_job *j);
 
 /* Plans the lanes of the metrics among a task's events, each with its own events. */
 void timeline_metrics_plan(struct timeline_job *j, uint32_t task);

@@ -65,7 +65,7 @@ uint32_t job_process(struct timeline_job *j, uint32_t task)
     t = &j->s->store.tasks.list.a[leader - 1];
     j->process_of[leader] = (uint32_t)j->t->processes.n;
     *vec_push(&j->t->processes) =
-        (struct timeline_process){t->ns_pid ? t->ns_pid : t->pid, add_name(j, leader)};
+        (struct timeline_process){.pid = t->ns_pid ? t->ns_pid : t->pid, .name = add_name(j, leader)};
     return j->process_of[leader];
 }
 

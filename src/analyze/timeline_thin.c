@@ -77,6 +77,8 @@ static void fill_from_event(struct timeline_job *j, struct timeline_span *span, 
     span->stack = timeline_stacks_take(&j->stacks, ev->stack);
     if (ev->kind == EVENT_MARKER)
         span->name = take_string(j, mark_name(j, ev));
+    if (ev->kind == EVENT_GPU)
+        timeline_gpu_span(j, span, index);
     if (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_GIL)
         w = waits_get(&j->s->store.waits, ev->attr);
     if (!w)
@@ -131,7 +133,7 @@ static void put_merged(struct timeline_job *j, const struct raw_span *a, size_t 
         if (dur > a[longest].end - a[longest].start)
             longest = i;
     }
-    span.state = (uint8_t)main_state(ns, of_class);
+    span.state = all ? (uint8_t)main_state(ns, of_class) : a[0].state;
     for (unsigned c = 0; all && c < TIMELINE_CLASSES; c++)
         span.share[c] = (uint8_t)(of_class[c] * 255 / all);
     if (a[longest].event)

@@ -146,14 +146,7 @@ void timeline_thread(struct timeline_job *j, struct lane_plan *plan)
 
 #define MARK_ROWS 8 /* on a page */
 
-struct rows {
-    uint64_t *a; /* each row's end */
-    size_t n, cap, most;
-};
-
-/* Requests overlap. Each stands in the first row that is free at its start; where rows are bounded, what is
- * too much shares the last. */
-static uint16_t free_row(struct rows *rows, const struct raw_span *r)
+uint16_t timeline_row(struct timeline_rows *rows, const struct raw_span *r)
 {
     size_t i = 0;
 
@@ -187,11 +180,31 @@ static int by_depth(const void *pa, const void *pb)
     return a->event < b->event ? -1 : a->event > b->event;
 }
 
+void timeline_raws_begin(struct timeline_job *j, struct lane_plan *plan)
+{
+    plan->raw = j->raws.n;
+}
+
+void timeline_raws_end(struct timeline_job *j, struct lane_plan *plan)
+{
+    struct raw_span *a = j->raws.a + plan->raw;
+    size_t i = 1;
+
+    plan->nraw = j->raws.n - plan->raw;
+    while (i < plan->nraw && by_depth(&a[i - 1], &a[i]) < 0)
+        i++;
+    if (i < plan->nraw)
+        qsort(a, plan->nraw, sizeof(*a), by_depth);
+    for (i = 0; i < plan->nraw; i++)
+        if (a[i].depth >= plan->lane.depth)
+            plan->lane.depth = (uint16_t)(a[i].depth + 1);
+}
+
 void timeline_marks(struct timeline_job *j, struct lane_plan *plan)
 {
-    struct rows rows = {.most = j->o->max_spans ? MARK_ROWS : UINT16_MAX};
+    struct timeline_rows rows = {.most = j->o->max_spans ? MARK_ROWS : UINT16_MAX};
 
-    plan->raw = j->raws.n;
+    timeline_raws_begin(j, plan);
     if (has_instants(j, plan))
         *vec_push(&rows) = UINT64_MAX;
     for (size_t i = 0; i < plan->nevents; i++) {
@@ -201,14 +214,10 @@ void timeline_marks(struct timeline_job *j, struct lane_plan *plan)
             continue;
         r = raw_of(j, plan->events[i]);
         r.state = TIMELINE_MARK;
-        r.depth = r.end > r.start ? free_row(&rows, &r) : 0;
-        if (r.depth >= plan->lane.depth)
-            plan->lane.depth = (uint16_t)(r.depth + 1);
+        r.depth = r.end > r.start ? timeline_row(&rows, &r) : 0;
         *vec_push(&j->raws) = r;
     }
-    plan->nraw = j->raws.n - plan->raw;
-    if (plan->nraw)
-        qsort(j->raws.a + plan->raw, plan->nraw, sizeof(*j->raws.a), by_depth);
+    timeline_raws_end(j, plan);
     plan->lane.to = j->t->end;
     vec_release(&rows);
 }

@@ -20,6 +20,21 @@ static const char *const names[TIMELINE_STATES] = {
     [TIMELINE_WAITING + WAIT_GIL] = "GIL",
     [TIMELINE_WAITING + WAIT_OTHER] = "other wait",
     [TIMELINE_MARK] = "mark",
+    [TIMELINE_KERNEL] = "kernel",
+    [TIMELINE_COMMUNICATION] = "communication",
+    [TIMELINE_COPY] = "copy",
+    [TIMELINE_CALL] = "call",
+    [TIMELINE_SYNC] = "waiting for the GPU",
+    [TIMELINE_OPERATOR] = "operator",
+    [TIMELINE_OVERHEAD] = "overhead",
+    [TIMELINE_IDLE + TIMELINE_IDLE_RAN] = "idle: host on CPU",
+    [TIMELINE_IDLE + TIMELINE_IDLE_QUEUED] = "idle: host waits for a CPU",
+    [TIMELINE_IDLE + TIMELINE_IDLE_BLOCKED] = "idle: host off CPU",
+    [TIMELINE_IDLE + TIMELINE_IDLE_GIL] = "idle: host waits for the GIL",
+    [TIMELINE_IDLE + TIMELINE_IDLE_CALLED] = "idle: host in a call",
+    [TIMELINE_IDLE + TIMELINE_IDLE_UNSEEN] = "idle: host unseen",
+    [TIMELINE_IDLE + TIMELINE_IDLE_LAUNCH] = "idle: launching",
+    [TIMELINE_IDLE + TIMELINE_IDLE_IN_TIME] = "idle: asked in time",
 };
 
 void timeline_release(struct timeline *t)
@@ -31,6 +46,7 @@ void timeline_release(struct timeline *t)
     vec_release(&t->spans);
     vec_release(&t->ticks);
     vec_release(&t->points);
+    vec_release(&t->works);
     *t = (struct timeline){0};
 }
 
@@ -41,7 +57,8 @@ const char *timeline_state_name(unsigned state)
 
 enum timeline_class timeline_class(unsigned state)
 {
-    if (state == TIMELINE_RUNNING || state == TIMELINE_MARK)
+    if (state == TIMELINE_RUNNING ||
+        (state >= TIMELINE_MARK && state < TIMELINE_IDLE && state != TIMELINE_SYNC))
         return TIMELINE_RUNS;
     return state < TIMELINE_WAITING ? TIMELINE_QUEUES : TIMELINE_WAITS;
 }

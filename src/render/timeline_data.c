@@ -12,6 +12,8 @@ enum {
     SPAN_OPEN = 512,
     SPAN_IRQ = 1024,
     SPAN_ROW = 2048,
+    SPAN_LAUNCH = 4096,
+    SPAN_WORK = 8192,
 };
 
 _Static_assert(TIMELINE_STATES <= 32, "a span's state has five bits");
@@ -40,6 +42,21 @@ static const struct look looks[TIMELINE_STATES] = {
     [TIMELINE_WAITING + WAIT_GIL] = {"gil", "#dd64b3", "#b23a8a"},
     [TIMELINE_WAITING + WAIT_OTHER] = {"other", "#b1b9c5", "#5e6772"},
     [TIMELINE_MARK] = {"mark", "#8fa0b5", "#6d7f95"},
+    [TIMELINE_KERNEL] = {"kernel", "#8fb84c", "#6c9632"},
+    [TIMELINE_COMMUNICATION] = {"communication", "#4fa3c7", "#2f7fa3"},
+    [TIMELINE_COPY] = {"copy", "#d8a24a", "#a97a2a"},
+    [TIMELINE_CALL] = {"call", "#a9b7e8", "#5b6bab"},
+    [TIMELINE_SYNC] = {"sync", "#e0897a", "#ad5a4c"},
+    [TIMELINE_OPERATOR] = {"operator", "#d3c7e6", "#5f5377"},
+    [TIMELINE_OVERHEAD] = {"overhead", "#c9c2b4", "#6f6a5e"},
+    [TIMELINE_IDLE + TIMELINE_IDLE_RAN] = {"idle-ran", "#57b377", "#3f9a60"},
+    [TIMELINE_IDLE + TIMELINE_IDLE_QUEUED] = {"idle-queued", "#f2bb3c", "#c8921a"},
+    [TIMELINE_IDLE + TIMELINE_IDLE_BLOCKED] = {"idle-blocked", "#b09ae0", "#7a62b4"},
+    [TIMELINE_IDLE + TIMELINE_IDLE_GIL] = {"idle-gil", "#dd64b3", "#b23a8a"},
+    [TIMELINE_IDLE + TIMELINE_IDLE_CALLED] = {"idle-called", "#d3c7e6", "#5f5377"},
+    [TIMELINE_IDLE + TIMELINE_IDLE_UNSEEN] = {"idle-unseen", "#c3cad4", "#545d69"},
+    [TIMELINE_IDLE + TIMELINE_IDLE_LAUNCH] = {"idle-launch", "#a9b7e8", "#5b6bab"},
+    [TIMELINE_IDLE + TIMELINE_IDLE_IN_TIME] = {"idle-in-time", "#dde2e9", "#39414c"},
 };
 
 void timeline_data_css(struct buf *out, int dark)
@@ -90,6 +107,7 @@ static void put_tasks(const struct timeline *t, struct buf *out)
     for (size_t i = 0; i < t->processes.n; i++) {
         buf_add_varint(out, t->processes.a[i].pid);
         buf_add_varint(out, t->processes.a[i].name);
+        buf_add_varint(out, t->processes.a[i].device != 0);
     }
     buf_add_varint(out, t->tasks.n);
     for (size_t i = 0; i < t->tasks.n; i++) {
@@ -103,6 +121,20 @@ static void put_tasks(const struct timeline *t, struct buf *out)
     }
 }
 
+static void put_works(const struct timeline *t, struct buf *out)
+{
+    buf_add_varint(out, t->works.n);
+    for (size_t i = 0; i < t->works.n; i++) {
+        const struct gpu_work *w = &t->works.a[i];
+        const uint64_t row[] = {w->op,       w->context,   w->stream,    w->grid[0], w->grid[1], w->grid[2],
+                                w->block[0], w->block[1],  w->block[2],  w->shared,  w->graph,   w->node,
+                                w->bytes,    w->registers, w->occupancy, w->from,    w->to,      w->result};
+
+        for (size_t k = 0; k < ARRAY_SIZE(row); k++)
+            buf_add_varint(out, row[k]);
+    }
+}
+
 /* ---- lanes ---- */
 
 static unsigned span_head(const struct timeline_span *s, int next_row)
@@ -110,7 +142,7 @@ static unsigned span_head(const struct timeline_span *s, int next_row)
     return s->state | (s->merged ? SPAN_MERGED : 0) | (s->stack ? SPAN_STACK : 0) |
            (s->name ? SPAN_NAME : 0) | (s->waker ? SPAN_WAKER : 0) |
            (s->flags & TIMELINE_OPEN ? SPAN_OPEN : 0) | (s->flags & TIMELINE_IRQ ? SPAN_IRQ : 0) |
-           (next_row ? SPAN_ROW : 0);
+           (next_row ? SPAN_ROW : 0) | (s->launch ? SPAN_LAUNCH : 0) | (s->work ? SPAN_WORK : 0);
 }
 
 static void put_span(struct buf *out, const struct timeline_span *s, unsigned head, uint64_t before)
@@ -131,6 +163,10 @@ static void put_span(struct buf *out, const struct timeline_span *s, unsigned he
         buf_add_varint(out, s->waker);
         buf_add_varint(out, s->waker_stack);
     }
+    if (head & SPAN_LAUNCH)
+        buf_add_varint(out, s->launch);
+    if (head & SPAN_WORK)
+        buf_add_varint(out, s->work);
 }
 
 static void put_spans(const struct timeline *t, const struct timeline_lane *lane, struct buf *out)
@@ -212,6 +248,7 @@ void timeline_data_encode(const struct timeline *t, struct buf *out)
     put_frames(t, out);
     put_nodes(t, out);
     put_tasks(t, out);
+    put_works(t, out);
     buf_add_varint(out, t->lanes.n);
     for (size_t i = 0; i < t->lanes.n; i++)
         put_lane(t, &t->lanes.a[i], out);
@@ -242,6 +279,7 @@ void timeline_data_info(const struct timeline *t, struct json_writer *w)
     json_u64(w, "left_lanes", t->left_lanes);
     json_u64(w, "left_metrics", t->left_metrics);
     json_u64(w, "left_stacks", t->left_stacks);
+    json_u64(w, "left_calls", t->left_calls);
     json_u64(w, "lost_spans", t->lost_spans);
     json_end_object(w);
 }

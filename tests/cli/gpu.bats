@@ -38,11 +38,52 @@ assert [x["rank"] for x in d] == [0, 1], d
 END
 }
 
+@test "exported as a Chrome trace in PyTorch's rules it gives the same figures, arrows and steps" {
+    "$WPROF" import -o s "$data/event_sync_multi_stream.json.gz" 2>err
+    "$WPROF" show --gpu --json --top 0 s >shown.json
+    "$WPROF" export --format chrome -o t.json s
+    gzip -k t.json
+    "$PYTHON" "$ROOT/tests/cli/gpu_figures.py" shown.json t.json.gz
+    "$PYTHON" - t.json <<'END'
+import json, re, sys
+text = open(sys.argv[1]).read()
+assert re.search(r'"rank":\s+0', text)
+trace = json.loads(text)
+events, flows = trace["traceEvents"], {}
+for e in events:
+    if e.get("cat") == "ac2g":
+        flows.setdefault(e["id"], []).append((e["ph"], e["pid"], e["tid"], e["ts"]))
+ran = {e["args"]["correlation"]: e for e in events if e.get("cat") in ("kernel", "gpu_memset")}
+calls = {e["args"]["correlation"]: e for e in events if e.get("cat") == "cuda_runtime" and "correlation" in e["args"]}
+assert len(ran) == 6 and set(flows) == set(ran), (ran, flows)
+for correlation, (begin, end) in flows.items():
+    call, e = calls[correlation], ran[correlation]
+    assert begin == ("s", call["pid"], call["tid"], call["ts"]), (begin, call)
+    assert end == ("f", 0, e["args"]["stream"], e["ts"]) and e["tid"] == e["args"]["stream"]
+assert trace["baseTimeNanoseconds"] > 1.7e18
+END
+}
+
 @test "figures that are off by more are noticed" {
     figures event_sync_multi_stream
     sed -i 's/"busy_ns": 372000/"busy_ns": 373000/' shown.json
     run "$PYTHON" "$ROOT/tests/cli/gpu_figures.py" shown.json "$data/event_sync_multi_stream.json.gz"
     [ "$status" -eq 1 ]
+}
+
+@test "the flame graph of GPU time names operator and kernel, and adds up to all kernels" {
+    "$WPROF" import -o s "$data/nccl.json.gz" 2>err
+    "$WPROF" export --metric gpu s >out
+    "$WPROF" show --gpu --json --top 0 s >shown.json
+    grep -q ';nccl:all_reduce;cudaLaunchKernelExC;CUDA:ncclKernel_AllReduce' out
+    "$PYTHON" - shown.json out <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))["devices"]
+expected = sum(k["total_ns"] for x in d for k in x["kernels"]) + sum(m["ns"] for x in d for m in x["moves"])
+assert sum(int(line.rsplit(" ", 1)[1]) for line in open(sys.argv[2])) == expected
+END
+    "$WPROF" render --view gpu -o gpu.html s
+    "$WPROF" render --view timeline -o t.html s
 }
 
 @test "a trace without a GPU says so" {

@@ -23,17 +23,25 @@ struct entry {
     uint8_t what;
 };
 
-enum category { CATEGORY_STATE = 1, CATEGORY_WAKE, CATEGORY_MARK, CATEGORIES };
+enum category { CATEGORY_STATE = 1, CATEGORY_WAKE, CATEGORY_MARK, CATEGORY_GPU, CATEGORY_CALL, CATEGORIES };
 enum note { NOTE_WHAT = 1, NOTE_AT, NOTE_WOKEN_BY, NOTE_WOKEN_AT, NOTE_HELD_BY, NOTE_HELD_AT, NOTES };
 
-static const char *const category_names[CATEGORIES] = {
-    [CATEGORY_STATE] = "state", [CATEGORY_WAKE] = "wake", [CATEGORY_MARK] = "mark"};
+static const char *const category_names[CATEGORIES] = {[CATEGORY_STATE] = "state",
+                                                       [CATEGORY_WAKE] = "wake",
+                                                       [CATEGORY_MARK] = "mark",
+                                                       [CATEGORY_GPU] = "gpu",
+                                                       [CATEGORY_CALL] = "call"};
 static const char *const note_names[NOTES] = {
     [NOTE_WHAT] = "what",         [NOTE_AT] = "at",           [NOTE_WOKEN_BY] = "woken_by",
     [NOTE_WOKEN_AT] = "woken_at", [NOTE_HELD_BY] = "held_by", [NOTE_HELD_AT] = "held_at"};
 
 /* Event names: states first, then "wakes", then strings of the timeline. */
 enum { NAME_STATES = 1, NAME_WAKES = NAME_STATES + TIMELINE_STATES, NAME_STRINGS };
+
+/* Spans: a call, and what it asked for. */
+struct launch {
+    uint32_t call, ran;
+};
 
 struct writer {
     const struct timeline *t;
@@ -42,6 +50,7 @@ struct writer {
     size_t packet;
     VEC(struct entry) entries;
     uint8_t *used_stacks, *used_strings, *used_processes; /* which of them events refer to */
+    VEC(struct launch) launches;                          /* by call */
     struct buf text;
 };
 
@@ -205,19 +214,29 @@ static void end_track(struct writer *w, size_t at)
     end_packet(w);
 }
 
+/* GPUs have a number, the machine none. */
+static const char *process_name(struct writer *w, const struct timeline_process *p)
+{
+    buf_clear(&w->text);
+    buf_addstr(&w->text, string(w, p->name));
+    if (p->device)
+        buf_addf(&w->text, " %u", p->pid);
+    return buf_str(&w->text);
+}
+
 static void put_process(struct writer *w, uint32_t process)
 {
     const struct timeline_process *p = &w->t->processes.a[process];
     size_t track, at;
 
     begin_track(w, &track, process_track(process));
-    if (process) {
+    if (process && !p->device) {
         at = proto_begin(w->out, PF_DESCRIPTOR_PROCESS);
         proto_u64(w->out, PF_PROCESS_PID, p->pid);
         proto_str(w->out, PF_PROCESS_NAME, string(w, p->name));
         proto_end(w->out, at);
     } else {
-        proto_str(w->out, PF_DESCRIPTOR_NAME, string(w, p->name));
+        proto_str(w->out, PF_DESCRIPTOR_NAME, process_name(w, p));
     }
     end_track(w, track);
 }
@@ -266,6 +285,24 @@ static void put_metric(struct writer *w, uint32_t i)
     put_row(w, i, 0, w->text.data, process_track(lane->process), timeline_scale(lane).label);
 }
 
+/* The rows of a lane that are no thread's own. */
+static void put_rows(struct writer *w, uint32_t i)
+{
+    const struct timeline_lane *lane = &w->t->lanes.a[i];
+    int thread = lane->kind == TIMELINE_THREAD;
+    char name[96];
+
+    snprintf(name, sizeof(name), "%.80s",
+             thread                         ? "GIL"
+             : lane->kind == TIMELINE_MARKS ? "marks"
+                                            : string(w, lane->name));
+    if (lane->kind == TIMELINE_CALLS)
+        snprintf(name, sizeof(name), "calls of %.60s (%u)", string(w, w->t->tasks.a[lane->task - 1].name),
+                 w->t->tasks.a[lane->task - 1].tid);
+    for (unsigned d = thread; d < lane->depth; d++)
+        put_row(w, i, d, name, thread ? lane_track(i, 0) : process_track(lane->process), NULL);
+}
+
 static void put_tracks(struct writer *w)
 {
     for (uint32_t i = 0; i < w->t->processes.n; i++)
@@ -278,10 +315,8 @@ static void put_tracks(struct writer *w)
             put_metric(w, i);
         else if (lane->kind == TIMELINE_THREAD)
             put_thread(w, i);
-        for (unsigned d = lane->kind == TIMELINE_THREAD; lane->kind != TIMELINE_METRIC && d < lane->depth;
-             d++)
-            put_row(w, i, d, lane->kind == TIMELINE_MARKS ? "marks" : "GIL",
-                    lane->kind == TIMELINE_MARKS ? process_track(lane->process) : lane_track(i, 0), NULL);
+        if (lane->kind != TIMELINE_METRIC)
+            put_rows(w, i);
     }
 }
 
@@ -313,11 +348,26 @@ static void note_place(struct writer *w, enum note note, uint32_t stack)
         put_note(w, note, w->text.data);
 }
 
+/* It is called by its name, not by its state. */
+static int is_named(const struct timeline_span *s)
+{
+    return s->state == TIMELINE_MARK || (s->work && s->state < TIMELINE_IDLE);
+}
+
+static enum category category_of(const struct timeline_span *s)
+{
+    if (s->state == TIMELINE_MARK)
+        return CATEGORY_MARK;
+    if (s->state < TIMELINE_MARK || s->state >= TIMELINE_IDLE)
+        return CATEGORY_STATE;
+    return s->state <= TIMELINE_COPY ? CATEGORY_GPU : CATEGORY_CALL;
+}
+
 static void put_notes(struct writer *w, const struct timeline_span *s)
 {
     const struct timeline_task *waker = s->waker ? &w->t->tasks.a[s->waker - 1] : NULL;
 
-    if (s->name)
+    if (s->name && !is_named(s))
         put_note(w, NOTE_WHAT, string(w, s->name));
     note_place(w, NOTE_AT, s->stack);
     if (waker) {
@@ -341,6 +391,35 @@ static uint32_t waker_lane(const struct writer *w, uint32_t lane, uint32_t item)
     return w->t->tasks.a[s->waker - 1].lane;
 }
 
+/* A flow has the number of what ran at its end; a graph's call begins many. */
+static uint64_t launch_flow(uint32_t ran)
+{
+    return (uint64_t)1 << 40 | ran;
+}
+
+static int is_shown(const struct writer *w, const struct timeline_span *s)
+{
+    return s->launch && w->t->spans.a[s->launch - 1].start <= s->start;
+}
+
+static void put_launches(struct writer *w, uint32_t item, const struct timeline_span *s)
+{
+    size_t low = 0, high = w->launches.n;
+
+    if (is_shown(w, s))
+        proto_fixed64(w->out, PF_EVENT_FLOW_END, launch_flow(item));
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (w->launches.a[mid].call < item)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < w->launches.n && w->launches.a[low].call == item; low++)
+        proto_fixed64(w->out, PF_EVENT_FLOW, launch_flow(w->launches.a[low].ran));
+}
+
 static void put_begin(struct writer *w, const struct entry *x)
 {
     const struct timeline_span *s = &w->t->spans.a[x->item];
@@ -349,14 +428,16 @@ static void put_begin(struct writer *w, const struct entry *x)
 
     begin_event(w, x, &at, x->what == WHAT_INSTANT ? PF_TYPE_INSTANT : PF_TYPE_BEGIN,
                 lane_track(x->lane, s->depth));
-    proto_u64(w->out, PF_EVENT_CATEGORY_IID, mark ? CATEGORY_MARK : CATEGORY_STATE);
-    proto_u64(w->out, PF_EVENT_NAME_IID, mark ? NAME_STRINGS + s->name : NAME_STATES + (uint64_t)s->state);
+    proto_u64(w->out, PF_EVENT_CATEGORY_IID, category_of(s));
+    proto_u64(w->out, PF_EVENT_NAME_IID,
+              is_named(s) && s->name ? NAME_STRINGS + s->name : NAME_STATES + (uint64_t)s->state);
     if (s->stack)
         proto_u64(w->out, PF_EVENT_CALLSTACK_IID, s->stack);
     if (!mark)
         put_notes(w, s);
     if (x->item > w->t->lanes.a[x->lane].first && waker_lane(w, x->lane, x->item - 1))
         proto_fixed64(w->out, PF_EVENT_FLOW_END, x->item);
+    put_launches(w, x->item, s);
     proto_end(w->out, at);
     end_packet(w);
 }
@@ -441,8 +522,10 @@ static void add_span(struct writer *w, uint32_t lane, uint32_t i)
     const struct timeline_span *s = &w->t->spans.a[i];
 
     w->used_stacks[s->stack] = 1;
-    if (s->state == TIMELINE_MARK)
+    if (is_named(s))
         w->used_strings[s->name] = 1;
+    if (is_shown(w, s))
+        *vec_push(&w->launches) = (struct launch){s->launch - 1, i};
     if (s->start == s->end) {
         add(w, s->start, lane, i, WHAT_INSTANT);
         return;
@@ -485,6 +568,15 @@ static int by_time(const void *pa, const void *pb)
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
+static int by_call(const void *pa, const void *pb)
+{
+    const struct launch *a = pa, *b = pb;
+
+    if (a->call != b->call)
+        return a->call < b->call ? -1 : 1;
+    return a->ran < b->ran ? -1 : a->ran > b->ran;
+}
+
 static int run(const struct export_input *in, struct buf *out, struct err *e)
 {
     const struct timeline *t = in->timeline;
@@ -495,6 +587,8 @@ static int run(const struct export_input *in, struct buf *out, struct err *e)
     w.used_processes = mem_calloc(t->processes.n, 1);
     for (uint32_t i = 0; i < t->lanes.n; i++)
         add_lane(&w, i);
+    if (w.launches.n)
+        qsort(w.launches.a, w.launches.n, sizeof(*w.launches.a), by_call);
     if (w.entries.n)
         qsort(w.entries.a, w.entries.n, sizeof(*w.entries.a), by_time);
     put_clocks(&w);
@@ -504,6 +598,7 @@ static int run(const struct export_input *in, struct buf *out, struct err *e)
         put_entry(&w, &w.entries.a[i]);
     free(w.used_stacks);
     free(w.used_strings);
+    vec_release(&w.launches);
     free(w.used_processes);
     vec_release(&w.entries);
     buf_release(&w.text);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes of GPUs and of calls. */
+#include "analyze/timeline.h"
+#include "gpu_fixture.h"
+
+#define KERNEL(s) ((struct gpu_work){.op = GPU_KERNEL, .device = 3, .context = 1, .stream = (s)})
+
+/* "kernel k 100-200 ..." of one row. */
+static char *say(const struct timeline *t, const char *lane, unsigned depth)
+{
+    struct buf out = {0};
+
+    for (size_t i = 0; i < t->lanes.n; i++) {
+        const struct timeline_lane *l = &t->lanes.a[i];
+
+        if (strcmp(strtab_get(&t->stacks.strings, l->name), lane) != 0)
+            continue;
+        for (uint32_t k = l->first; k < l->first + l->n; k++) {
+            const struct timeline_span *s = &t->spans.a[k];
+
+            if (s->depth == depth)
+                buf_addf(&out, "%s%s %s %llu-%llu", out.len ? ", " : "", timeline_state_name(s->state),
+                         strtab_get(&t->stacks.strings, s->name), (unsigned long long)s->start,
+                         (unsigned long long)s->end);
+        }
+        return out.data ? buf_detach(&out) : mem_strdup("");
+    }
+    fail_msg("no lane %s", lane);
+    return NULL;
+}
+
+static void expect(const struct timeline *t, const char *lane, unsigned depth, const char *text)
+{
+    char *got = say(t, lane, depth);
+
+    assert_string_equal(got, text);
+    free(got);
+}
+
+static const struct timeline_span *span(const struct timeline *t, unsigned state, uint64_t start)
+{
+    for (size_t i = 0; i < t->spans.n; i++)
+        if (t->spans.a[i].state == state && t->spans.a[i].start == start)
+            return &t->spans.a[i];
+    fail_msg("no span at %llu", (unsigned long long)start);
+    return NULL;
+}
+
+static uint32_t world(struct gpu_fixture *f)
+{
+    uint32_t main;
+
+    gpu_fixture_init(f, 1000, 4000);
+    main = gpu_fixture_task(f, "python3", 0);
+    gpu_fixture_gpu(f, "aten::mm", (struct gpu_work){.op = GPU_OPERATOR}, main, 1010, 1100);
+    gpu_fixture_launch(f, "k", KERNEL(7), main, 1020, 10, 1100, 1200);
+    gpu_fixture_launch(f, "l", KERNEL(7), main, 1040, 10, 1150, 1250); /* both at a time: a graph's */
+    gpu_fixture_event(f, EVENT_OFFCPU, main, 1260, 1500)->attr =
+        waits_add(&f->s.store.waits, &(struct wait){.reason = WAIT_POLL});
+    gpu_fixture_launch(f, "ncclKernel", KERNEL(9), main, 1600, 5, 1620, 1700);
+    gpu_fixture_gpu(f, "cudaStreamSynchronize", (struct gpu_work){.op = GPU_RUNTIME}, main, 1610, 1705);
+    gpu_fixture_launch(f, "Memcpy DtoH",
+                       (struct gpu_work){.op = GPU_COPY, .device = 3, .context = 1, .stream = 9}, main, 1710,
+                       5, 1800, 1810);
+    return main;
+}
+
+static void lanes_of_a_gpu(void **state)
+{
+    struct gpu_fixture f;
+    struct timeline t;
+
+    world(&f);
+    timeline_build(&t, &f.s, &(struct timeline_opts){0});
+    assert_int_equal(t.processes.n, 3);
+    assert_true(t.processes.a[1].device);
+    assert_int_equal(t.processes.a[1].pid, 2);
+    assert_string_equal(strtab_get(&t.stacks.strings, t.processes.a[1].name), "GPU");
+    /* The most of the gap up to 1620 the host was off the CPU, of that up to 1800 it waited for the launch.
+     */
+    expect(&t, "idle", 0, "idle: host off CPU  250-620, idle: launching cudaLaunchKernel 700-800");
+    expect(&t, "stream 7", 0, "kernel k 100-200");
+    expect(&t, "stream 7", 1, "kernel l 150-250");
+    expect(&t, "stream 9", 0, "communication ncclKernel 620-700, copy Memcpy DtoH 800-810");
+    expect(&t, "calls", 0,
+           "operator aten::mm 10-100, call cudaLaunchKernel 600-605, waiting for the GPU "
+           "cudaStreamSynchronize 610-705, "
+           "call cudaLaunchKernel 710-715");
+    expect(&t, "calls", 1, "call cudaLaunchKernel 20-30, call cudaLaunchKernel 40-50");
+    assert_string_equal(strtab_get(&t.stacks.strings, t.lanes.a[0].name), "idle");
+    assert_int_equal(t.lanes.a[0].process, 1);
+    timeline_release(&t);
+    gpu_fixture_release(&f);
+}
+
+static void what_ran_points_at_its_call(void **state)
+{
+    const struct timeline_span *k, *copy;
+    struct gpu_fixture f;
+    struct timeline t;
+
+    world(&f);
+    timeline_build(&t, &f.s, &(struct timeline_opts){0});
+    k = span(&t, TIMELINE_KERNEL, 150);
+    assert_true(k->launch);
+    assert_int_equal(t.spans.a[k->launch - 1].start, 40);
+    assert_int_equal(t.spans.a[k->launch - 1].state, TIMELINE_CALL);
+    assert_int_equal(k->correlation, 2);
+    assert_int_equal(t.spans.a[k->launch - 1].correlation, 2);
+    copy = span(&t, TIMELINE_COPY, 800);
+    assert_int_equal(t.spans.a[copy->launch - 1].start, 710);
+    assert_int_equal(t.works.a[copy->work - 1].op, GPU_COPY);
+    assert_int_equal(t.spans.a[copy->launch - 1].launch, 0);
+    timeline_release(&t);
+    gpu_fixture_release(&f);
+}
+
+/* On a page, what overlaps too much shares rows, calls too deep are left out and counted; short ones of no
+ * length merge into what they are. */
+static void pages_are_bounded(void **state)
+{
+    struct gpu_fixture f;
+    struct timeline t;
+    uint32_t main;
+
+    gpu_fixture_init(&f, 0, 1000000000);
+    main = gpu_fixture_task(&f, "python3", 0);
+    for (uint64_t i = 0; i < 12; i++)
+        gpu_fixture_gpu(&f, "nested", (struct gpu_work){.op = GPU_OPERATOR}, main, 100 + i, 1000 - i);
+    for (uint64_t i = 0; i < 500; i++) {
+        gpu_fixture_gpu(&f, "empty", (struct gpu_work){.op = GPU_RUNTIME}, main, 2000 + i, 2000 + i);
+        gpu_fixture_gpu(&f, "k", KERNEL((uint32_t)(i % 2)), main, 3000 + 10 * i, 3000 + 10 * i + 400);
+    }
+    timeline_build(&t, &f.s, &(struct timeline_opts){.max_spans = 100});
+    assert_int_equal(t.left_calls, 12 - 8);
+    assert_true(t.spans.n <= 100);
+    assert_true(t.merged_spans > 900);
+    for (size_t i = 0; i < t.lanes.n; i++)
+        assert_true(t.lanes.a[i].depth <= 8);
+    for (size_t i = 0; i < t.spans.n; i++)
+        assert_true(t.spans.a[i].state >= TIMELINE_KERNEL);
+    timeline_release(&t);
+    gpu_fixture_release(&f);
+}
+
+static void ranks_have_gpus_of_their_own(void **state)
+{
+    struct gpu_fixture f;
+    struct timeline t;
+
+    gpu_fixture_init(&f, 0, 1000);
+    gpu_fixture_gpu(&f, "k", (struct gpu_work){.op = GPU_KERNEL, .device = 1, .rank = 1}, 0, 100, 200);
+    gpu_fixture_gpu(&f, "k", (struct gpu_work){.op = GPU_KERNEL, .device = 1, .rank = 8}, 0, 100, 200);
+    gpu_fixture_gpu(&f, "k", (struct gpu_work){.op = GPU_KERNEL, .device = 1, .rank = 8, .context = 2}, 0,
+                    100, 200);
+    timeline_build(&t, &f.s, &(struct timeline_opts){0});
+    assert_true(t.many_ranks);
+    assert_int_equal(t.rank, 0);
+    assert_int_equal(t.processes.n, 3);
+    assert_string_equal(strtab_get(&t.stacks.strings, t.processes.a[2].name), "rank 7 GPU");
+    expect(&t, "stream 0, context 2", 0, "kernel k 100-200");
+    timeline_release(&t);
+    gpu_fixture_release(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_of_a_gpu),
+        cmocka_unit_test(what_ran_points_at_its_call),
+        cmocka_unit_test(pages_are_bounded),
+        cmocka_unit_test(ranks_have_gpus_of_their_own),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
