@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each rule that looks at accelerators: a session that it is silent on, one that it speaks of. */
+#include "rules_fixture.h"
+
+#define US 1000ull
+
+static struct rules_case the_case;
+
+static int setup(void **state)
+{
+    case_init(&the_case);
+    *state = &the_case;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    case_release(*state);
+    return 0;
+}
+
+static void add(struct rules_case *x, struct gpu_work w, uint64_t at_us, uint64_t us, uint64_t id)
+{
+    *vec_push(&x->s.store.events) = (struct event){.kind = EVENT_GPU,
+                                                   .ts = START + at_us * US,
+                                                   .dur = us * US,
+                                                   .value = id,
+                                                   .task = x->lead,
+                                                   .stack = PY({"step", "a.py"}),
+                                                   .attr = gpu_works_add(&x->s.store.gpus, &w)};
+}
+
+static void kernel(struct rules_case *x, const char *name, uint64_t at_us, uint64_t us, uint64_t id)
+{
+    struct gpu_work w = {.name = case_str(x, name), .stream = 7, .device = 1, .op = GPU_KERNEL};
+
+    add(x, w, at_us, us, id);
+}
+
+static void call(struct rules_case *x, const char *name, uint64_t at_us, uint64_t us, uint64_t id)
+{
+    struct gpu_work w = {.name = case_str(x, name), .op = GPU_RUNTIME};
+
+    add(x, w, at_us, us, id);
+}
+
+static void copy(struct rules_case *x, uint8_t from, uint8_t to, uint64_t bytes, uint64_t at_us, uint64_t us,
+                 uint64_t id)
+{
+    struct gpu_work w = {.name = case_str(x, "Memcpy"),
+                         .stream = 8,
+                         .device = 1,
+                         .op = GPU_COPY,
+                         .from = from,
+                         .to = to,
+                         .bytes = bytes};
+
+    add(x, w, at_us, us, id);
+}
+
+/* A launch of 5 us, `before` us ahead of the kernel. */
+static void launched(struct rules_case *x, const char *name, uint64_t at_us, uint64_t us, uint64_t before,
+                     uint64_t id)
+{
+    call(x, "cudaLaunchKernel", at_us - before, 5, id);
+    kernel(x, name, at_us, us, id);
+}
+
+/* Busy from 1 ms on for two seconds, launched well ahead. */
+static void busy(struct rules_case *x)
+{
+    for (unsigned i = 0; i < 200; i++)
+        launched(x, "work", 1000 + i * 10000, 10000, 50, 1000 + i);
+}
+
+static void quiet(void **state)
+{
+    static const char *const ids[] = {
+        "gpu-gap",        "gpu-low-use",         "gpu-bursts",        "gpu-host-wait",    "gpu-kernel-gaps",
+        "gpu-idle-other", "gpu-short-kernels",   "gpu-slow-launch",   "gpu-launch-delay", "gpu-queue",
+        "gpu-sync",       "gpu-pageable",        "gpu-blocking-copy", "gpu-copy-overlap", "comm-exposed",
+        "comm-overlap",   "gpu-no-tensor-cores", "gpu-fp32"};
+    struct rules_case *x = *state;
+
+    case_is(x, "gpu-gap", CHECK_NOT_DONE);
+    assert_non_null(strstr(case_run(x, "gpu-gap")->detail, "needs gpu"));
+    busy(x);
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+        case_is(x, ids[i], CHECK_CLEAN);
+    case_is(x, "gpu-item", CHECK_NOT_DONE); /* no steps are marked */
+    case_is(x, "gpu-malloc", CHECK_NOT_DONE);
+    case_is(x, "late-rank", CHECK_NOT_DONE);
+}
+
+/* 600 ms in which nothing was launched. */
+static void gaps(void **state)
+{
+    struct rules_case *x = *state;
+    const struct finding *f;
+
+    busy(x);
+    launched(x, "work", 2601000, 1000, 20, 2000);
+    f = case_found(x, "gpu-gap");
+    assert_int_equal(f->cost_ns, 600 * MS);
+    assert_string_equal(f->device, "GPU 0");
+    case_is(x, "gpu-low-use", CHECK_FOUND);
+    f = case_found(x, "gpu-host-wait");
+    assert_int_equal(f->cost_ns, 600 * MS);
+    case_is(x, "gpu-idle-other", CHECK_CLEAN);
+    case_is(x, "gpu-bursts", CHECK_FOUND);
+}
+
+static void launched_but_idle(void **state)
+{
+    struct rules_case *x = *state;
+
+    busy(x);
+    launched(x, "work", 2601000, 1000, 700000, 2000);
+    case_is(x, "gpu-host-wait", CHECK_CLEAN);
+    assert_int_equal(case_found(x, "gpu-idle-other")->cost_ns, 600 * MS);
+}
+
+static void many_short_kernels(void **state)
+{
+    struct rules_case *x = *state;
+
+    for (unsigned i = 0; i < 1000; i++) /* 4 us busy, 6 us idle, launched long before */
+        launched(x, "tiny", 100000 + i * 10, 4, 50000, 1 + i);
+    assert_int_equal(case_found(x, "gpu-kernel-gaps")->cost_ns, 999 * 6 * US);
+    case_is(x, "gpu-short-kernels", CHECK_FOUND);
+    case_is(x, "gpu-launch-delay", CHECK_FOUND);
+    case_is(x, "gpu-queue", CHECK_CLEAN);
+    for (unsigned i = 0; i < 1500; i++) {
+        call(x, "cudaLaunchKernel", 200000 + i * 5, 5, 5000 + i);
+        kernel(x, "tiny", 300000 + i * 10, 4, 5000 + i);
+    }
+    case_is(x, "gpu-queue", CHECK_FOUND);
+}
+
+static void slow_launches_and_waits(void **state)
+{
+    struct rules_case *x = *state;
+
+    busy(x);
+    call(x, "cudaLaunchKernel", 5000000, 150000, 9000);
+    assert_int_equal(case_found(x, "gpu-slow-launch")->cost_ns, 150 * MS);
+    call(x, "cudaStreamSynchronize", 6000000, 400000, 9001);
+    case_is(x, "gpu-sync", CHECK_CLEAN);
+    call(x, "cudaDeviceSynchronize", 7000000, 400000, 9002);
+    assert_int_equal(case_found(x, "gpu-sync")->cost_ns, 800 * MS);
+}
+
+static void copies(void **state)
+{
+    struct rules_case *x = *state;
+
+    busy(x);
+    call(x, "cudaMemcpyAsync", 900, 5, 9000);
+    copy(x, GPU_PINNED, GPU_DEVICE, 1 << 20, 1000, 100, 9000);
+    case_is(x, "gpu-pageable", CHECK_CLEAN);
+    call(x, "cudaMemcpyAsync", 1900, 5, 9001);
+    copy(x, GPU_PAGEABLE, GPU_DEVICE, 1 << 20, 2000, 100, 9001);
+    case_is(x, "gpu-pageable", CHECK_FOUND);
+    call(x, "cudaMemcpy", 2900, 5, 9002);
+    copy(x, GPU_PAGEABLE, GPU_DEVICE, 1024, 3000, 1, 9002); /* small: taken over at once */
+    case_is(x, "gpu-blocking-copy", CHECK_CLEAN);
+    call(x, "cudaMemcpy", 3900, 5, 9003);
+    copy(x, GPU_DEVICE, GPU_PAGEABLE, 1 << 20, 4000, 100, 9003);
+    case_is(x, "gpu-blocking-copy", CHECK_FOUND);
+    case_is(x, "gpu-copy-overlap", CHECK_CLEAN); /* kernels run meanwhile */
+    copy(x, GPU_PINNED, GPU_DEVICE, 1 << 28, 2002000, 90000, 9004);
+    case_is(x, "gpu-copy-overlap", CHECK_FOUND);
+}
+
+static void items_and_allocations(void **state)
+{
+    struct rules_case *x = *state;
+
+    busy(x);
+    case_mark(x, "step 0", 0, 1000);
+    case_mark(x, "step 1", 1000, 1000);
+    case_mark(x, "step 2", 2000, 1000);
+    copy(x, GPU_DEVICE, GPU_PINNED, 4, 2000, 1, 9000);
+    copy(x, GPU_DEVICE, GPU_PINNED, 4, 3000, 1, 9001);
+    case_is(x, "gpu-item", CHECK_CLEAN);
+    copy(x, GPU_DEVICE, GPU_PINNED, 4, 4000, 1, 9002);
+    case_is(x, "gpu-item", CHECK_FOUND);
+    for (unsigned i = 0; i < 5; i++)
+        call(x, "cudaMalloc", 10 + i, 1, 0); /* warming up */
+    case_is(x, "gpu-malloc", CHECK_CLEAN);
+    for (unsigned i = 0; i < 5; i++)
+        call(x, "cudaMalloc", 4000000 + i * 100, 50, 0);
+    case_is(x, "gpu-malloc", CHECK_FOUND);
+}
+
+static void communication(void **state)
+{
+    struct rules_case *x = *state;
+    struct gpu_work w = {
+        .name = case_str(x, "ncclKernel_AllReduce"), .stream = 9, .device = 1, .op = GPU_KERNEL};
+
+    busy(x);
+    add(x, w, 1000, 100000, 0); /* hidden */
+    case_is(x, "comm-exposed", CHECK_CLEAN);
+    case_is(x, "comm-overlap", CHECK_CLEAN);
+    add(x, w, 2001000, 500000, 0);
+    case_is(x, "comm-exposed", CHECK_FOUND);
+    case_is(x, "comm-overlap", CHECK_FOUND);
+}
+
+static void precision(void **state)
+{
+    struct rules_case *x = *state;
+
+    kernel(x, "elementwise", 0, 1000, 0);
+    kernel(x, "ampere_fp16_s16816gemm_fp16_128x64", 1000, 1000, 0);
+    case_is(x, "gpu-no-tensor-cores", CHECK_CLEAN);
+    case_is(x, "gpu-fp32", CHECK_CLEAN);
+    kernel(x, "ampere_sgemm_128x64_nn", 2000, 1000, 0);
+    case_is(x, "gpu-fp32", CHECK_FOUND);
+    case_is(x, "gpu-no-tensor-cores", CHECK_CLEAN);
+}
+
+static void no_tensor_cores(void **state)
+{
+    struct rules_case *x = *state;
+
+    kernel(x, "ampere_sgemm_128x64_nn", 0, 1000, 0);
+    case_is(x, "gpu-no-tensor-cores", CHECK_FOUND);
+}
+
+/* Two ranks with the same collectives: whose kernels are short came last. */
+static void late_rank(void **state)
+{
+    struct rules_case *x = *state;
+
+    for (unsigned rank = 0; rank < 2; rank++) {
+        for (unsigned i = 0; i < 20; i++) {
+            struct gpu_work w = {.name = case_str(x, "ncclKernel_AllReduce"),
+                                 .stream = 9,
+                                 .device = (uint16_t)(rank + 1),
+                                 .rank = (uint16_t)(rank + 1),
+                                 .op = GPU_KERNEL};
+
+            add(x, w, 100000 + i * 100000, rank ? 1000 : 30000, 0);
+        }
+    }
+    assert_string_equal(case_found(x, "late-rank")->device, "rank 1");
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(quiet),
+        T(gaps),
+        T(launched_but_idle),
+        T(many_short_kernels),
+        T(slow_launches_and_waits),
+        T(copies),
+        T(communication),
+        T(precision),
+        T(no_tensor_cores),
+        T(items_and_allocations),
+        T(late_rank),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
