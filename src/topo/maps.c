@@ -143,9 +143,9 @@ static void add_line(struct maps *m, const char *line)
     *vec_push(&m->list) = map;
 }
 
-static void add_lines(struct maps *m)
+void maps_parse(struct maps *m, char *text)
 {
-    char *rest = m->file.data, *line;
+    char *rest = text, *line;
 
     while ((line = strsep(&rest, "\n")))
         if (*line)
@@ -183,7 +183,7 @@ static int read_text(struct maps *m, int fd, int pid, int must)
         return failed(m, errno);
     m->text_left -= m->file.len < m->text_left ? m->file.len : m->text_left;
     if (m->file.len)
-        add_lines(m);
+        maps_parse(m, m->file.data);
     m->read++;
     return 0;
 }

@@ -38,6 +38,7 @@ void maps_init(struct maps *m, struct topo_ctx *ctx);
 void maps_release(struct maps *m);
 /* Fills the list. `must`: it is known to have such memory. -1: not to be had, counted in ctx. */
 int maps_read(struct maps *m, int pid, int must);
+void maps_parse(struct maps *m, char *text); /* adds what a text of maps tells; changes it */
 static inline const char *maps_path(const struct maps *m, uint32_t path)
 {
     return buf_str(&m->text) + path;
