@@ -65,6 +65,8 @@ static const char *whose(const struct metrics_sum *m)
 {
     unsigned of = metrics_get(m->id)->of;
 
+    if (of & METRIC_GPU)
+        return "gpu";
     if (!m->task)
         return "machine";
     if (of & METRIC_CGROUP)
@@ -128,7 +130,7 @@ static void fill_machine(union table_cell *c, const struct metrics_sums *x, cons
     if (cgroup)
         c[M_WHAT].text = mem_printf("%s (%s)", metric->title, comm_of(x, task_of(x, m->task)));
     else if (m->cpu != METRIC_ANY_CPU)
-        c[M_WHAT].text = mem_printf("%s: CPU %u", metric->title, m->cpu);
+        c[M_WHAT].text = mem_printf("%s: %s %u", metric->title, metrics_part(metric), m->cpu);
     else
         c[M_WHAT].text = mem_strdup(metric->title);
     c[M_MIN].text = spell(metric, m->least, rate);

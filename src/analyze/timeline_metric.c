@@ -133,7 +133,8 @@ static void add_name(struct timeline_job *j, struct lane_plan *plan, enum metric
     char text[64];
 
     if (id && metrics_get(id)->of & METRIC_CPU) {
-        snprintf(text, sizeof(text), "%s: CPU %u", metrics_get(id)->title, plan->cpu);
+        snprintf(text, sizeof(text), "%s: %s %u", metrics_get(id)->title, metrics_part(metrics_get(id)),
+                 plan->cpu);
         name = text;
     } else if (id) {
         name = metrics_get(id)->title;

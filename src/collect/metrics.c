@@ -46,6 +46,7 @@ static void metrics_free(struct collector *c)
     struct metrics *m = &c->m;
 
     metrics_used_stop(m);
+    metrics_gpu_release(m);
     metrics_processes_release(m);
     metrics_roots_release(m);
     metrics_groups_release(m);
@@ -101,6 +102,7 @@ static void look(struct metrics *m, uint64_t budget_ns)
     metrics_roots_look(m);
     metrics_machine_look(m);
     metrics_groups_look(m);
+    metrics_gpu_look(m);
     m->rounds++;
     m->own_ns += clock_thread_cpu() - begin;
 }
@@ -143,6 +145,7 @@ static int metrics_start(struct collector *c, struct err *e)
         return err_sys(e, errno, "timerfd");
     c->m.ts = c->m.ctx->now();
     metrics_used_start(&c->m);
+    metrics_gpu_start(&c->m);
     metrics_roots_open(&c->m);
     c->m.out.gated = c->m.ctx->launched;
     look(&c->m, LAST_NS);
@@ -246,6 +249,8 @@ static const char *metrics_detail(struct collector *c)
 
     if (*metrics_cache_why(&c->m.cache, why, sizeof(why)))
         buf_addf(&b, "not available: %s", why);
+    if (*metrics_gpu_why(&c->m))
+        buf_addf(&b, "%sGPUs (%s)", b.len ? ", " : "not available: ", metrics_gpu_why(&c->m));
     for (size_t i = 0; i < METRICS_MISSING; i++)
         if (c->m.missing[i])
             buf_addf(&b, "%s%s", b.len ? ", " : "not available: ", names[i]);

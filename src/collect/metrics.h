@@ -117,6 +117,7 @@ struct metrics {
     int last;           /* it is the last one: nothing is left for later */
     struct metrics_machine machine;
     struct metrics_cache cache;
+    struct metrics_gpu *gpu;            /* metrics_gpu.c; NULL: no library for GPUs */
     struct bpfside *used;               /* tells of threads; NULL: they are read in /proc */
     uint64_t short_processes, short_ns; /* that began and ended between two looks, not listed: CPU time */
     VEC(struct metrics_root) roots;
@@ -143,6 +144,13 @@ int metrics_read(struct metrics *m, const char *path, enum metrics_missing what)
 void metrics_machine_look(struct metrics *m);
 void metrics_machine_end(struct metrics *m);
 void metrics_machine_release(struct metrics_machine *x);
+
+/* Of GPUs: what a thread has read since the last look. */
+void metrics_gpu_start(struct metrics *m);
+void metrics_gpu_look(struct metrics *m);
+const char *
+metrics_gpu_why(const struct metrics *m); /* they can't be had; "": there are, or there is no library */
+void metrics_gpu_release(struct metrics *m);
 
 void metrics_groups_look(struct metrics *m);
 void metrics_groups_end(struct metrics *m);

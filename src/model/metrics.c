@@ -30,11 +30,9 @@ enum metric_id metrics_find(const char *name)
 
 const char *metrics_unit_name(unsigned unit)
 {
-    static const char *const names[] = {[METRIC_NS] = "ns",
-                                        [METRIC_BYTES] = "bytes",
-                                        [METRIC_COUNT] = "count",
-                                        [METRIC_RATIO] = "ratio",
-                                        [METRIC_HZ] = "Hz"};
+    static const char *const names[] = {
+        [METRIC_NS] = "ns", [METRIC_BYTES] = "bytes",  [METRIC_COUNT] = "count", [METRIC_RATIO] = "ratio",
+        [METRIC_HZ] = "Hz", [METRIC_MILLIWATT] = "mW", [METRIC_CELSIUS] = "C"};
 
     return unit < ARRAY_SIZE(names) ? names[unit] : "?";
 }
@@ -79,6 +77,12 @@ char *metrics_spell(char *out, size_t n, const struct metric *m, double value, i
     case METRIC_HZ:
         snprintf(out, n, value >= 1e9 ? "%.2f GHz" : "%.0f MHz", value >= 1e9 ? value / 1e9 : value / 1e6);
         break;
+    case METRIC_MILLIWATT:
+        snprintf(out, n, "%.0f W", value / 1000);
+        break;
+    case METRIC_CELSIUS:
+        snprintf(out, n, "%.0f C", value);
+        break;
     default:
         spell_number(text, sizeof(text), value);
         snprintf(out, n, "%s%s", text, per_second ? "/s" : "");
@@ -97,6 +101,10 @@ struct metric_scale metrics_scale(unsigned unit, int per_second)
         return (struct metric_scale){1.0 / METRIC_MILLION, ""};
     case METRIC_HZ:
         return (struct metric_scale){1e-6, "MHz"};
+    case METRIC_MILLIWATT:
+        return (struct metric_scale){1e-3, "W"};
+    case METRIC_CELSIUS:
+        return (struct metric_scale){1, "C"};
     default:
         return (struct metric_scale){1, per_second ? "/s" : ""};
     }

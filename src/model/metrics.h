@@ -20,6 +20,8 @@ enum metric_unit {
     METRIC_COUNT,
     METRIC_RATIO, /* in millionths */
     METRIC_HZ,
+    METRIC_MILLIWATT,
+    METRIC_CELSIUS,
 };
 
 enum metric_kind { METRIC_GAUGE, METRIC_COUNTER };
@@ -30,6 +32,7 @@ enum {
     METRIC_PROCESS = 2, /* task: the process's leader */
     METRIC_THREAD = 4,  /* task: the thread */
     METRIC_CPU = 8,     /* the event's cpu counts: one series for each */
+    METRIC_GPU = 32,    /* with METRIC_CPU: the number is a GPU's, as NVML counts them */
     METRIC_CGROUP = 16, /* task: the leader of the first target in that control group */
 };
 
@@ -55,8 +58,14 @@ const struct metric *metrics_get(enum metric_id id);
 /* METRIC_NONE: no metric of ours, of another recorder or a newer wprof. */
 enum metric_id metrics_find(const char *name);
 
-/* "ns", "bytes", "count", "ratio", "Hz". */
+/* "ns", "bytes", "count", "ratio", "Hz", "mW", "C". */
 const char *metrics_unit_name(unsigned unit);
+
+/* What the number of a series of METRIC_CPU is one of: "CPU". */
+static inline const char *metrics_part(const struct metric *m)
+{
+    return m->of & METRIC_GPU ? "GPU" : "CPU";
+}
 
 /* What a counter's increase is as a rate: per second, in the counter's unit. 0 where dur is 0. */
 double metrics_rate(const struct event *ev);

@@ -233,3 +233,33 @@ for r, used in zip(sorted(rows, key=lambda r: r["user_ns"] + r["system_ns"]), so
     assert used - 0.002 <= (r["user_ns"] + r["system_ns"]) / 1e9 <= used + 0.02, (r, used) # its end takes time, too
     assert r["minor_faults"] >= min(int(v) for k, v in own if k == "minor") and r["max_rss"], r'
 }
+
+# gpu METRIC NUMBER: the mean of a device's figure.
+gpu() {
+    "$WPROF" show --json --metrics s 2>/dev/null | python3 -c '
+import json, sys
+rows = [r for r in json.load(sys.stdin)["metrics"] if r["of"] == "gpu" and r["metric"] == sys.argv[1] and r["cpu"] == int(sys.argv[2])]
+print(rows[0]["mean"] if rows else "none")' "$1" "$2"
+}
+
+@test "metrics: of GPUs, by NVIDIA's library (here one of ours); what a device does not tell is no zero" {
+    mkdir lib
+    "${CC:-cc}" -shared -fPIC -O1 -Wall -o lib/libnvidia-ml.so.1 "$ROOT/tests/fakes/nvml.c"
+    LD_LIBRARY_PATH=$PWD/lib "$WPROF" -q record -o s --tier C --collect metrics -- sleep 0.3
+    holds "$(gpu gpu.busy 0) == 0.97 && int($(gpu gpu.memory.busy 0) * 100 + 0.5) == 40"
+    [ "$(gpu gpu.busy 1)" = none ]
+    holds "$(gpu gpu.memory 1) == 2 * 2^30 && $(gpu gpu.clock 0) == 1410e6 && $(gpu gpu.memory.clock 0) == 1593e6"
+    holds "$(gpu gpu.power 1) == 250000 && $(gpu gpu.temperature 1) == 61"
+    holds "$(gpu gpu.slow.power 0) == 1 && $(gpu gpu.slow.power 1) == 0 && $(gpu gpu.slow.heat 0) == 0"
+    holds "$(gpu gpu.pcie.sent 0) == 2e6 && $(gpu gpu.pcie.received 0) == 3e6"
+    "$WPROF" show --metrics s 2>/dev/null | grep -q 'power: GPU 0 .*250 W'
+}
+
+@test "metrics: a library of the driver's that does not work is said, one that hangs holds nobody up" {
+    mkdir lib
+    "${CC:-cc}" -shared -fPIC -O1 -Wall -o lib/libnvidia-ml.so.1 "$ROOT/tests/fakes/nvml.c"
+    LD_LIBRARY_PATH=$PWD/lib FAKE_NVML=mismatch "$WPROF" -q record -o s --tier C --collect metrics -- sleep 0.3
+    grep -q 'GPUs (NVIDIA.s management library: Driver/library version mismatch)' s/meta.json
+    LD_LIBRARY_PATH=$PWD/lib FAKE_NVML=hang "$WPROF" -q record -o t --tier C --collect metrics -- sleep 0.3
+    grep -q '"state": "sealed"' t/meta.json
+}

@@ -122,6 +122,41 @@ CONSTANT(nvmlDeviceGetMaxPcieLinkGeneration, 5)
 CONSTANT(nvmlDeviceGetCurrPcieLinkWidth, 8)
 CONSTANT(nvmlDeviceGetMaxPcieLinkWidth, 16)
 
+int nvmlDeviceGetClockInfo(uintptr_t d, int type, unsigned *mhz);
+FN(nvmlDeviceGetClockInfo)(uintptr_t d, int type, unsigned *mhz)
+{
+    *mhz = type == 1 ? 1410 : 1593;
+    return 0;
+}
+
+int nvmlDeviceGetPowerUsage(uintptr_t d, unsigned *milliwatt);
+FN(nvmlDeviceGetPowerUsage)(uintptr_t d, unsigned *milliwatt)
+{
+    *milliwatt = 250000;
+    return 0;
+}
+
+int nvmlDeviceGetTemperature(uintptr_t d, int sensor, unsigned *celsius);
+FN(nvmlDeviceGetTemperature)(uintptr_t d, int sensor, unsigned *celsius)
+{
+    *celsius = sensor == 0 ? 61 : 0;
+    return 0;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(uintptr_t d, unsigned long long *reasons);
+FN(nvmlDeviceGetCurrentClocksThrottleReasons)(uintptr_t d, unsigned long long *reasons)
+{
+    *reasons = d == 1 ? 4 : 1; /* a limit of power; it is idle */
+    return 0;
+}
+
+int nvmlDeviceGetPcieThroughput(uintptr_t d, int direction, unsigned *kb);
+FN(nvmlDeviceGetPcieThroughput)(uintptr_t d, int direction, unsigned *kb)
+{
+    *kb = direction == 0 ? 2000 : 3000;
+    return 0;
+}
+
 struct running {
     unsigned pid;
     unsigned long long bytes;

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/nvml_watch.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "platform/clock.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { SUCCESS = 0 };                              /* nvmlReturn_t */
+enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };           /* nvmlClockType_t */
+enum { SENSOR_GPU = 0 };                           /* nvmlTemperatureSensors_t */
+enum { PCIE_SENT = 0, PCIE_RECEIVED = 1 };         /* nvmlPcieUtilCounter_t */
+enum { PENDING = 4096, LEAVE_S = 1, EVERY_S = 1 }; /* looks that wait to be taken; seconds */
+
+/* nvmlClocksThrottleReason*: bits. Idle (1) and the clock of a display (256) are no reasons to worry. */
+enum { SLOW_POWER = 0x4 | 0x80, SLOW_HEAT = 0x20 | 0x40, SLOW_OTHER = 0x2 | 0x8 | 0x10 };
+
+typedef struct nvml_device *device;
+
+struct rates {
+    unsigned gpu, memory;
+};
+
+struct memory {
+    unsigned long long total, free, used;
+};
+
+struct api {
+    int (*init)(void);
+    int (*shutdown)(void);
+    const char *(*error_string)(int);
+    int (*count)(unsigned *);
+    int (*by_index)(unsigned, device *);
+    int (*rates)(device, struct rates *);
+    int (*memory)(device, struct memory *);
+    int (*clock)(device, int, unsigned *);
+    int (*power)(device, unsigned *);
+    int (*temperature)(device, int, unsigned *);
+    int (*slow)(device, unsigned long long *);
+    int (*pcie)(device, int, unsigned *);
+};
+
+static const struct symbol {
+    size_t at;
+    const char *name;
+    int needed;
+} symbols[] = {
+    {offsetof(struct api, init), "nvmlInit_v2", 1},
+    {offsetof(struct api, shutdown), "nvmlShutdown", 1},
+    {offsetof(struct api, error_string), "nvmlErrorString", 1},
+    {offsetof(struct api, count), "nvmlDeviceGetCount_v2", 1},
+    {offsetof(struct api, by_index), "nvmlDeviceGetHandleByIndex_v2", 1},
+    {offsetof(struct api, rates), "nvmlDeviceGetUtilizationRates", 0},
+    {offsetof(struct api, memory), "nvmlDeviceGetMemoryInfo", 0},
+    {offsetof(struct api, clock), "nvmlDeviceGetClockInfo", 0},
+    {offsetof(struct api, power), "nvmlDeviceGetPowerUsage", 0},
+    {offsetof(struct api, temperature), "nvmlDeviceGetTemperature", 0},
+    {offsetof(struct api, slow), "nvmlDeviceGetCurrentClocksEventReasons", 0}, /* its name since driver 535 */
+    {offsetof(struct api, slow), "nvmlDeviceGetCurrentClocksThrottleReasons", 0},
+    {offsetof(struct api, pcie), "nvmlDeviceGetPcieThroughput", 0},
+};
+
+/* Calls a function that the library may lack. */
+#define TRY(function, ...) ((function) && (function)(__VA_ARGS__) == SUCCESS)
+
+struct nvml_watch {
+    struct api api;
+    void *library;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t wake;
+    VEC(struct nvml_look) looks;
+    char why[256];
+    int stop;
+};
+
+static void read_slow(const struct api *api, device d, uint64_t *f)
+{
+    unsigned long long reasons;
+
+    if (!TRY(api->slow, d, &reasons))
+        return;
+    f[NVML_SLOW_POWER] = (reasons & SLOW_POWER) != 0;
+    f[NVML_SLOW_HEAT] = (reasons & SLOW_HEAT) != 0;
+    f[NVML_SLOW_OTHER] = (reasons & SLOW_OTHER) != 0;
+}
+
+static void read_device(const struct api *api, device d, uint64_t *f)
+{
+    struct memory memory;
+    struct rates rates;
+    unsigned v;
+
+    for (int i = 0; i < NVML_FIGURES; i++)
+        f[i] = NVML_UNKNOWN;
+    if (TRY(api->rates, d, &rates)) {
+        f[NVML_BUSY] = rates.gpu;
+        f[NVML_MEMORY_BUSY] = rates.memory;
+    }
+    if (TRY(api->memory, d, &memory))
+        f[NVML_MEMORY] = memory.used;
+    if (TRY(api->clock, d, CLOCK_SM, &v))
+        f[NVML_CLOCK] = v;
+    if (TRY(api->clock, d, CLOCK_MEMORY, &v))
+        f[NVML_MEMORY_CLOCK] = v;
+    if (TRY(api->power, d, &v))
+        f[NVML_POWER] = v;
+    if (TRY(api->temperature, d, SENSOR_GPU, &v))
+        f[NVML_TEMPERATURE] = v;
+    if (TRY(api->pcie, d, PCIE_SENT, &v))
+        f[NVML_SENT] = v;
+    if (TRY(api->pcie, d, PCIE_RECEIVED, &v))
+        f[NVML_RECEIVED] = v;
+    read_slow(api, d, f);
+}
+
+static void look_at_all(struct nvml_watch *w, unsigned count)
+{
+    struct nvml_look look;
+    device d;
+
+    for (unsigned i = 0; i < count; i++) {
+        look.gpu = i;
+        look.ts = clock_monotonic();
+        if (w->api.by_index(i, &d) != SUCCESS)
+            continue;
+        read_device(&w->api, d, look.figures);
+        pthread_mutex_lock(&w->lock);
+        if (w->looks.n < PENDING)
+            *vec_push(&w->looks) = look;
+        pthread_mutex_unlock(&w->lock);
+    }
+}
+
+/* 1: it is over. */
+static int wait_a_second(struct nvml_watch *w)
+{
+    struct timespec until;
+    int stop;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += EVERY_S;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stop && !pthread_cond_timedwait(&w->wake, &w->lock, &until))
+        ;
+    stop = w->stop;
+    pthread_mutex_unlock(&w->lock);
+    return stop;
+}
+
+static void *watch(void *arg)
+{
+    struct nvml_watch *w = arg;
+    unsigned count = 0;
+    int rc = w->api.init();
+
+    if (rc == SUCCESS)
+        rc = w->api.count(&count);
+    if (rc != SUCCESS) {
+        pthread_mutex_lock(&w->lock);
+        snprintf(w->why, sizeof(w->why), "NVIDIA's management library: %s", w->api.error_string(rc));
+        pthread_mutex_unlock(&w->lock);
+        return NULL;
+    }
+    do
+        look_at_all(w, count);
+    while (!wait_a_second(w));
+    w->api.shutdown();
+    return NULL;
+}
+
+static int load(struct nvml_watch *w)
+{
+    w->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!w->library)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+        void **at = (void **)((char *)&w->api + symbols[i].at);
+
+        if (!*at)
+            *at = dlsym(w->library, symbols[i].name);
+        if (!*at && symbols[i].needed)
+            return -1;
+    }
+    return 0;
+}
+
+/* The recorder's signals are its main thread's. */
+static int start(struct nvml_watch *w)
+{
+    pthread_condattr_t attr;
+    sigset_t all, before;
+    int rc;
+
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&w->thread, NULL, watch, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc ? -1 : 0;
+}
+
+struct nvml_watch *nvml_watch_new(void)
+{
+    struct nvml_watch *w = mem_calloc(1, sizeof(*w));
+
+    if (!load(w) && !start(w))
+        return w;
+    if (w->library)
+        dlclose(w->library);
+    free(w);
+    return NULL;
+}
+
+void nvml_watch_take(struct nvml_watch *w, void (*each)(void *arg, const struct nvml_look *look), void *arg)
+{
+    VEC(struct nvml_look) looks = {0};
+
+    pthread_mutex_lock(&w->lock);
+    looks.a = w->looks.a;
+    looks.n = w->looks.n;
+    w->looks.a = NULL;
+    w->looks.n = w->looks.cap = 0;
+    pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; i < looks.n; i++)
+        each(arg, &looks.a[i]);
+    vec_release(&looks);
+}
+
+const char *nvml_watch_why(struct nvml_watch *w)
+{
+    const char *why;
+
+    pthread_mutex_lock(&w->lock); /* written once */
+    why = w->why;
+    pthread_mutex_unlock(&w->lock);
+    return why;
+}
+
+void nvml_watch_free(struct nvml_watch *w)
+{
+    struct timespec until;
+
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stop = 1;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LEAVE_S;
+    if (pthread_timedjoin_np(w->thread, NULL, &until)) { /* what it uses stays */
+        pthread_detach(w->thread);
+        return;
+    }
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    vec_release(&w->looks);
+    dlclose(w->library);
+    free(w);
+}
