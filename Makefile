@@ -175,6 +175,12 @@ $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS) -lcmocka
 
+# Programs of the bench that need the library.
+$(O)/tests/bench/%: tests/bench/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(call quiet,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+bench-programs: $(O)/tests/bench/compare_rates
+
 # The corpus through each fuzz target, without a fuzzer: `make fuzz` looks for new input.
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(LIB)
 	@mkdir -p $(@D)
@@ -203,7 +209,7 @@ browser: all unit-programs
 	@$(RUN_ENV) tests/run browser
 
 bench: deps
-	@$(MAKE) $(JOBS) --no-print-directory all
+	@$(MAKE) $(JOBS) --no-print-directory all bench-programs
 	@python3 tests/bench/bench.py '$(abspath $(O))/wprof' '$(O)/bench.json' $(if $(QUICK),--quick)
 
 # CPythons that are not installed, from other Debian suites, for the tests.
@@ -245,7 +251,7 @@ demo:
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d \
-		$(DESTDIR)$(PREFIX)/share/doc/wprof/examples
+		$(DESTDIR)$(PREFIX)/share/doc/wprof/examples/ci
 	install -m 755 $(O)/wprof $(DESTDIR)$(PREFIX)/bin/wprof
 	install -D -m 644 $(AGENT) $(DESTDIR)$(PREFIX)/lib/wprof/$(notdir $(AGENT))
 	install -m 644 completions/wprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wprof
@@ -253,14 +259,15 @@ install: all
 	install -m 644 completions/wprof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/wprof.fish
 	install -m 644 README.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/wprof/
 	install -m 644 $(wildcard examples/*.py) $(DESTDIR)$(PREFIX)/share/doc/wprof/examples/
+	install -m 644 $(wildcard examples/ci/*) $(DESTDIR)$(PREFIX)/share/doc/wprof/examples/ci/
 	@for p in $(if $(CMARK),$(MAN)); do d=$(DESTDIR)$(PREFIX)/share/man/man$${p##*.}; \
 		install -d $$d && install -m 644 $$p $$d/ || exit 1; done
 
 clean:
 	rm -rf $(O) $(O)-san $(O)-fuzz
 
--include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD)) $(AGENT_SRC:%.c=$(O)/pic/%.d) $(UNIT:%=%.d)
-.PHONY: all help man unit lint cli browser unit-programs replay-programs check bench pythons kernels fuzz fuzz-run deps deps-check demo \
+-include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD)) $(AGENT_SRC:%.c=$(O)/pic/%.d) $(UNIT:%=%.d) $(wildcard $(O)/tests/bench/*.d)
+.PHONY: all help man unit lint cli browser unit-programs replay-programs bench-programs check bench pythons kernels fuzz fuzz-run deps deps-check demo \
         install clean force
 .SECONDARY:
 .DELETE_ON_ERROR:

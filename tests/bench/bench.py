@@ -160,6 +160,39 @@ def bench_folded(bench, quick):
     bench.figure("the page", os.path.getsize(page) / 1e6, "MB", "<= 10 MB")
 
 
+# ---- comparing ----
+
+
+def bench_diff(bench, quick):
+    """Two trees of the same names; difffolded.pl of the FlameGraph scripts beside, where it is installed."""
+    stacks = 100_000 if quick else 1_000_000
+    texts = [os.path.join(bench.work, f"diff{seed}.folded") for seed in (1, 2)]
+    for seed, text in enumerate(texts, 1):
+        run([sys.executable, os.path.join(HERE, "make_folded.py"), str(stacks), text, "--seed", str(seed)])
+    out = os.path.join(bench.work, "diff.out")
+    script = shutil.which("difffolded.pl")
+    theirs = run(["sh", "-c", f"{script} {' '.join(texts)} >{out}"]) if script else None
+    beside = f"difffolded.pl {theirs[0]:.3g} s, {theirs[1]:.0f} MB" if theirs else "difffolded.pl is not here"
+    for form in ("text", "folded"):
+        took = [run([bench.wprof, "diff", "--format", form, "-o", out, *texts]) for _ in range(3)]
+        bench.figure(f"diff --format {form} of 2 x {stacks} stacks", min(t[0] for t in took), "s", "<= 3 s",
+                     f"{min(t[2] for t in took):.3g} s of CPU; {beside}")
+        bench.figure("  its largest process", max(t[1] for t in took), "MB", "<= 1000 MB" if not quick else None)
+    for text in (*texts, out):
+        os.remove(text)
+
+
+def bench_rates(bench, quick):
+    """How often comparisons of simulated runs are wrong: wprof-diff(1) has these figures."""
+    program = os.path.join(os.path.dirname(bench.wprof), "tests", "bench", "compare_rates")
+    done = subprocess.run([program, "100" if quick else "1000"], capture_output=True, text=True, check=True)
+    for case in json.loads(done.stdout):
+        null = case["case"].startswith("null")
+        bench.figure(f"diff, {case['case']}", 100 * case["any" if null else "found"], "%",
+                     "<= 1 %" if null else ">= 95 %" if "10 %" in case["case"] else ">= 80 %",
+                     f"gate of 5 %: {100 * case['gate']:.2g} %; the interval held it {100 * case['covered']:.3g} %")
+
+
 def bench_start(bench):
     true = median_of(11, lambda: run(["true"])[0])
     seconds = median_of(11, lambda: run([bench.wprof, "version"])[0])
@@ -194,6 +227,8 @@ def main():
         bench_start(bench)
         bench_topology(bench, quick)
         bench_folded(bench, quick)
+        bench_diff(bench, quick)
+        bench_rates(bench, quick)
         bench_tick(bench)
         bench_recording(bench, quick)
         with open(args[1], "w") as f:

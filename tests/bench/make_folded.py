@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folded text of many unique stacks, as a large training job gives it.
 
-    make_folded.py STACKS FILE [--shuffle] [--depth N]
+    make_folded.py STACKS FILE [--shuffle] [--depth N] [--seed N]
 
 About 840 bytes and 40 frames a line, Python above C++ above C and kernel. Neighbours share their beginning, as in
 sorted text; --shuffle gives the same lines in random order. The same arguments give the same file.
@@ -28,9 +28,12 @@ def names(rng):
     return out
 
 
-def lines(stacks, rng, depth):
+def lines(stacks, seed, depth):
     """Depth first over a random tree: a stack keeps some of the one before and goes on from there to a new sibling."""
+    rng = random.Random(1)
     table = names(rng)
+    if seed != 1:
+        rng = random.Random(seed)
     size = len(table)
     path, ordinal = [], []  # name index; how many siblings came before
     for _ in range(stacks):
@@ -56,12 +59,12 @@ def main():
     args.add_argument("file")
     args.add_argument("--shuffle", action="store_true")
     args.add_argument("--depth", type=int, default=40)
+    args.add_argument("--seed", type=int, default=1, help="another tree, of the same names")
     args = args.parse_args()
-    rng = random.Random(1)
-    made = lines(args.stacks, rng, args.depth)
+    made = lines(args.stacks, args.seed, args.depth)
     if args.shuffle:
         made = list(made)
-        rng.shuffle(made)
+        random.Random(args.seed).shuffle(made)
     with open(args.file, "w", buffering=1 << 20) as f:
         f.writelines(made)
 
