@@ -321,6 +321,23 @@ END
     in_graph 'cover("process")["state"] == "partial" and "1 command lines" in cover("process")["detail"]'
 }
 
+@test "descriptors that may not be read are counted; what others say of them stays" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to become another"
+    id nobody >/dev/null 2>&1 || skip "needs the user nobody"
+    "$ROOT/tests/fsroot/unpack" "$ROOT/tests/fsroot/topo/small.tree" "$BATS_TEST_TMPDIR/root"
+    chmod 711 "$BATS_RUN_TMPDIR" "$(dirname "$BATS_TEST_TMPDIR")" "$BATS_TEST_TMPDIR"
+    chmod -R a+rX "$BATS_TEST_TMPDIR/root"
+    cp "$WPROF" "$BATS_TEST_TMPDIR/wprof" && chmod 755 "$BATS_TEST_TMPDIR/wprof"
+    chmod 000 "$BATS_TEST_TMPDIR/root/proc/11/fd"
+    json=$BATS_TEST_TMPDIR/topology.json
+    cd "$BATS_TEST_TMPDIR"
+    setpriv --reuid nobody --clear-groups ./wprof topo --format json --root root >"$json"
+    in_graph 'sorted(of_pid) == [1, 10, 11, 20] and cover("process")["denied"] == cover("pipe")["denied"] == 1'
+    in_graph 'cover("socket")["state"] == "partial" and cover("process")["state"] == "partial"'
+    in_graph 'not edges("pipe", 11, 10) and not edges("tcp", 10, 11) and len(edges("tcp", 10, 20)) == 1'
+    in_graph 'of_pid[11]["attrs"]["name"] and "Socket(127.0.0.1:5000(TCP),net=100)" in nodes'
+}
+
 # A host of its own: it sees no process of the others. $1: its address; runs "$@" there.
 host() {
     local address=$1
