@@ -48,6 +48,17 @@ static void add_seen(struct buf *out, const char *source, uint64_t first, uint64
     add_f64(out, confidence);
 }
 
+static void add_coverage(struct buf *out, const struct graph_coverage *c)
+{
+    add_text(out, c->source);
+    add_text(out, c->state);
+    add_text(out, c->detail);
+    buf_add_varint(out, c->seen);
+    buf_add_varint(out, c->denied);
+    buf_add_varint(out, c->vanished);
+    buf_add_varint(out, c->duration_ns);
+}
+
 void graph_pack(const struct graph *g, struct buf *out)
 {
     add_text(out, g->host);
@@ -76,6 +87,9 @@ void graph_pack(const struct graph *g, struct buf *out)
         add_seen(out, e->source, e->first_ns, e->last_ns, e->weight, e->confidence);
         add_attrs(out, &e->attrs);
     }
+    buf_add_varint(out, g->coverage.n);
+    for (size_t i = 0; i < g->coverage.n; i++)
+        add_coverage(out, &g->coverage.a[i]);
 }
 
 /* ---- unpacking ---- */
@@ -194,6 +208,20 @@ static void get_edge(struct graph *g, struct cursor *c, const struct node_list *
     vec_release(&e.attrs.list);
 }
 
+static void get_coverage(struct graph *g, struct cursor *c)
+{
+    struct graph_coverage cover = {.source = get_text(g, c)};
+
+    cover.state = get_text(g, c);
+    cover.detail = get_text(g, c);
+    cover.seen = cursor_varint(c);
+    cover.denied = cursor_varint(c);
+    cover.vanished = cursor_varint(c);
+    cover.duration_ns = cursor_varint(c);
+    if (!c->bad)
+        graph_cover(g, &cover);
+}
+
 int graph_unpack(struct graph *g, const void *p, size_t n, struct err *e)
 {
     struct cursor c = cursor_init(p, n);
@@ -205,6 +233,8 @@ int graph_unpack(struct graph *g, const void *p, size_t n, struct err *e)
         *vec_push(&nodes.list) = get_node(g, &c);
     for (uint64_t left = cursor_varint(&c); left && !c.bad; left--)
         get_edge(g, &c, &nodes);
+    for (uint64_t left = cursor_varint(&c); left && !c.bad; left--)
+        get_coverage(g, &c);
     vec_release(&nodes.list);
     if (c.bad || c.p != c.end)
         return err_set(e, "a graph of %zu bytes makes no sense", n);

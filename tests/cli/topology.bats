@@ -181,6 +181,8 @@ assert len(lines) >= 3, len(lines)
 times = [l["time_ns"] if "time_ns" in l else l["nodes"][0]["last_seen_ns"] for l in lines]
 assert times == sorted(times)
 meta = json.load(open(sys.argv[1] + "/meta.json"))
+known = {c["source"]: c["state"] for c in json.load(open(sys.argv[1] + "/topology.json"))["coverage"]}
+assert {"recording", "flows", "process", "socket", "pipe", "nvidia"} <= set(known) and known["nvidia"] == "off", known
 assert {"topology", "topology-lines"} <= {a["kind"] for a in meta["artifacts"]}
 END
 }
