@@ -233,17 +233,12 @@ static void test_pack(void **state)
     struct graph a, b;
     struct buf packed = {0}, x = {0}, y = {0};
 
-    written(sample(&a, 0), &x);
-    graph_cover(&a, &(struct graph_coverage){"pipe", "partial", "some", 7, 2, 1, 99});
+    graph_cover(sample(&a, 0), &(struct graph_coverage){"pipe", "partial", "some", 7, 2, 1, 99});
+    written(&a, &x);
     graph_pack(&a, &packed);
     graph_init(&b);
     assert_int_equal(graph_unpack(&b, packed.data, packed.len, NULL), 0);
     assert_int_equal(b.coverage.n, a.coverage.n);
-    assert_string_equal(b.coverage.a[b.coverage.n - 1].state, "partial");
-    assert_string_equal(b.coverage.a[b.coverage.n - 1].detail, "some");
-    assert_int_equal(b.coverage.a[b.coverage.n - 1].denied, 2);
-    for (size_t i = 0; i < a.coverage.n; i++) /* goes another way */
-        graph_cover(&b, &a.coverage.a[i]);
     written(&b, &y);
     assert_string_equal(buf_str(&x), buf_str(&y));
     graph_release(&b);
