@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind_of_time { CPU, OFFCPU, GIL, IO, RUNQ, TIMES };
+enum kind_of_time { CPU, OFFCPU, GIL, IO, RUNQ, GPU, TIMES };
 
 struct sums {
     struct graph *g;
@@ -118,6 +118,14 @@ static void add_wait(struct sums *x, const struct event *ev, struct graph_node *
         *map_put(&x->waits, (uint64_t)n->index << 32 | by->index) += ev->dur;
 }
 
+static void add_gpu(struct sums *x, const struct event *ev, const struct graph_node *n)
+{
+    const struct gpu_work *w = gpu_works_get(&x->s->gpus, ev->attr);
+
+    if (w && gpu_on_device(w))
+        x->ns[n->index][GPU] += ev->dur;
+}
+
 static void add_up(struct sums *x)
 {
     for (size_t i = 0; i < x->s->tasks.list.n; i++)
@@ -135,27 +143,33 @@ static void add_up(struct sums *x)
             x->ns[n->index][GIL] += ev->dur;
         else if (ev->kind == EVENT_RUNQ)
             x->ns[n->index][RUNQ] += ev->dur;
+        else if (ev->kind == EVENT_GPU)
+            add_gpu(x, ev, n);
     }
 }
 
 static void tell_processes(struct sums *x)
 {
-    static const char *const names[TIMES] = {"cpu_ns", "offcpu_ns", "gil_ns", "io_ns", "runq_ns"};
+    static const char *const names[TIMES] = {"cpu_ns", "offcpu_ns", "gil_ns", "io_ns", "runq_ns", "gpu_ns"};
     uint8_t *done = mem_calloc(x->g->nodes.n + 1, 1);
-    uint64_t all = 0;
+    uint64_t all = 0, all_gpu = 0;
 
-    for (size_t i = 0; i < x->g->nodes.n; i++)
+    for (size_t i = 0; i < x->g->nodes.n; i++) {
         all += x->ns[i][CPU];
+        all_gpu += x->ns[i][GPU];
+    }
     for (size_t i = 0; i < x->s->tasks.list.n; i++) {
         struct graph_node *n = x->node[i];
 
         if (!n || done[n->index])
             continue;
         done[n->index] = 1;
-        for (int k = 0; k < TIMES; k++)
+        for (int k = 0; k < (all_gpu ? TIMES : GPU); k++)
             graph_set_int(x->g, &n->attrs, names[k], (int64_t)x->ns[n->index][k]);
         if (all)
             graph_set_f64(x->g, &n->attrs, "cpu_share", (double)x->ns[n->index][CPU] / (double)all);
+        if (all_gpu)
+            graph_set_f64(x->g, &n->attrs, "gpu_share", (double)x->ns[n->index][GPU] / (double)all_gpu);
     }
     free(done);
 }

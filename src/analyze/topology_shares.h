@@ -8,8 +8,9 @@
 
 /*
  * Sets attributes of the processes that both have, ns summed over their threads: cpu_ns, offcpu_ns (blocked),
- * gil_ns (waiting for it), io_ns (blocked on disks, sockets, pipes), runq_ns (runnable without a CPU), and
- * cpu_share, the part of all recorded processes' CPU time. Adds an edge `wait` from each process to those of
+ * gil_ns (waiting for it), io_ns (blocked on disks, sockets, pipes), runq_ns (runnable without a CPU),
+ * cpu_share, the part of all recorded processes' CPU time, and, where devices did something, gpu_ns (what
+ * they did for it, one after the other) and gpu_share. Adds an edge `wait` from each process to those of
  * others that ended its waits, weight in ns; an edge on which data go between the two gets waited_a_ns,
  * waited_b_ns: how long its a, its b waited for the other end. A wait for a TCP connection that an interrupt
  * ended is for whoever has its other end; others that one ended are nobody's.

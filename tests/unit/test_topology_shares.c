@@ -128,12 +128,39 @@ static void test_pid_again(void **state)
     store_release(&s);
 }
 
+/* What ran on a device for them; calls that asked for it are the host's. */
+static void test_gpu(void **state)
+{
+    struct store s = {0};
+    struct graph g;
+    uint32_t a = add_task(&s, 10, 5000 * (uint64_t)MS, 1), b = add_task(&s, 11, 5010 * (uint64_t)MS, 1);
+    uint32_t kernel = gpu_works_add(&s.gpus, &(struct gpu_work){.op = GPU_KERNEL, .device = 1}),
+             call = gpu_works_add(&s.gpus, &(struct gpu_work){.op = GPU_RUNTIME});
+    struct graph_node *p, *q;
+
+    graph_init(&g);
+    p = graph_process(&g, 10, 1, 500);
+    q = graph_process(&g, 11, 10, 501);
+    topology_shares(&g, &s);
+    assert_null(graph_attr(&p->attrs, "gpu_ns"));
+    *vec_push(&s.events) = (struct event){.kind = EVENT_GPU, .task = a, .dur = 3 * MS, .attr = kernel};
+    *vec_push(&s.events) = (struct event){.kind = EVENT_GPU, .task = a, .dur = 9 * MS, .attr = call};
+    *vec_push(&s.events) = (struct event){.kind = EVENT_GPU, .task = b, .dur = 1 * MS, .attr = kernel};
+    topology_shares(&g, &s);
+    assert_int_equal(graph_attr_int(&p->attrs, "gpu_ns", 0), 3 * MS);
+    assert_int_equal(graph_attr_int(&q->attrs, "gpu_ns", 0), 1 * MS);
+    assert_true(fabs(graph_attr(&q->attrs, "gpu_share")->f - 0.25) < 1e-9);
+    graph_release(&g);
+    store_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_interrupts),
         cmocka_unit_test(test_inherited),
         cmocka_unit_test(test_pid_again),
+        cmocka_unit_test(test_gpu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
