@@ -175,6 +175,20 @@ static int check_kill(const struct recorder_opts *how, struct err *e)
     return 0;
 }
 
+/* The collecting half records GPUs: then the command is to be told where. */
+static int wants_gpu(const struct record_opts *o)
+{
+    struct collectors s = {0};
+    size_t n;
+    const struct collector_ops *const *all = collectors_all(&n);
+    int wants =
+        !collectors_choose(&s, all, n, o->collect && *o->collect ? o->collect : NULL, o->without, NULL) &&
+        collectors_wanted(&s, "gpu");
+
+    collectors_release(&s);
+    return wants;
+}
+
 /* `record --sudo`: these options and no others hold for the half, whatever root's settings are. */
 static int elevate(const struct record_opts *given, int argc, char **argv, struct err *e)
 {
@@ -187,6 +201,7 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
 
     if (parse_window(&window, &o, e))
         return code;
+    how.gpu = wants_gpu(&o);
     how.signals[0] = window.start_on;
     how.signals[1] = window.stop_on;
     o.sudo = 0;

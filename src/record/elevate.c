@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "model/session_dir.h"
 #include "platform/spawn.h"
+#include "record/gpu_env.h"
 #include "record/jit_env.h"
 #include "record/link.h"
 #include "record/signals.h"
@@ -161,10 +162,19 @@ static int say_hello(struct elevate *v, struct err *e)
     return rc ? err_set(e, "the collecting half ended") : 0;
 }
 
+static void name_agent(struct elevate *v, const char *marks)
+{
+    char **env = spawn_env(NULL);
+
+    if (gpu_env_fill(&v->env, env, marks) == GPU_ENV_TAKEN)
+        log_warn("GPU: CUDA_INJECTION64_PATH is set already, and is left alone: no kernel times");
+    spawn_free_env(env);
+}
+
 /* Exchanges what the command needs, and starts it behind its gate. */
 static int prepare(struct elevate *v, struct err *e)
 {
-    struct spawn_how how = {.argv = v->o->argv, .signals = &v->signals.before, .more = v->env.list.a};
+    struct spawn_how how = {.argv = v->o->argv, .signals = &v->signals.before};
     struct buf marks = {0};
     int32_t pid;
     int rc = -1;
@@ -176,6 +186,9 @@ static int prepare(struct elevate *v, struct err *e)
         return err_set(e, "the collecting half ended");
     }
     how.marks = marks.len ? marks.data : NULL;
+    if (v->o->gpu)
+        name_agent(v, how.marks);
+    how.more = v->env.list.a;
     if (!spawn_behind_gate(&v->spawn, &how, e)) {
         pid = v->spawn.pid;
         rc = link_send(v->fd, LINK_COMMAND, &pid, sizeof(pid), NULL) ? err_set(e, "the collecting half ended")
