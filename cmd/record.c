@@ -28,7 +28,7 @@ struct record_opts {
     uint64_t interval, min_bytes, min_messages, hops;
     int pipe_bytes;
     int jit_names, jvm;
-    int kill, force, keep_going, inlines, whole_machine, quiet, verbose, sudo, as_caller;
+    int kill, force, keep_going, inlines, source, whole_machine, quiet, verbose, sudo, as_caller;
     uint64_t repeat;
     const char *against;
     const char *front; /* the collecting half's: elevate.h */
@@ -87,6 +87,7 @@ static const struct opt options[] = {
     OPT_FLAG(0, "keep-going", struct record_opts, keep_going,
              "run the command even if nothing can be recorded"),
     OPT_FLAG(0, "inlines", struct record_opts, inlines, "also name inlined functions and lines, from DWARF"),
+    OPT_FLAG(0, "source", struct record_opts, source, "also keep the text of the Python lines that are seen"),
     OPT_UINT(0, "repeat", struct record_opts, repeat, "N", NULL, NULL,
              "record the command N times, into a folder of sessions that wprof diff takes"),
     OPT_STRING(0, "against", struct record_opts, against, "CMD",
@@ -235,6 +236,7 @@ static int record(const struct record_opts *o, int argc, char **argv)
                                      .pipe_bytes = o->pipe_bytes};
     struct record_seal seal = {
         .inlines = o->inlines,
+        .source = o->source,
         .done = (o->jvm ? JIT_ADVICE_JVM : 0) | (o->jit_names ? JIT_ADVICE_NAMES : 0),
     };
     struct recorder_opts how = {

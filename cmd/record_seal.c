@@ -4,6 +4,7 @@
 #include "analyze/fold.h"
 #include "analyze/jit_advice.h"
 #include "analyze/language.h"
+#include "analyze/source_lines.h"
 #include "analyze/symbolize.h"
 #include "analyze/topology_shares.h"
 #include "analyze/wait_summary.h"
@@ -59,6 +60,18 @@ static int derive_topology(const struct record_seal *p, struct session_writer *w
     return rc;
 }
 
+static int derive_source(const struct record_seal *p, struct session_writer *w, struct meta *m,
+                         const struct store *s, struct err *e)
+{
+    struct buf text = {0};
+    int rc = 0;
+
+    if (p->source && source_lines_read(s, &text))
+        rc = session_add_artifact(w, m, "source", SOURCE_LINES, buf_str(&text), text.len, e);
+    buf_release(&text);
+    return rc;
+}
+
 /* Each line is said and noted. */
 static void advise(const struct record_seal *p, struct meta *m, const struct store *s)
 {
@@ -102,6 +115,8 @@ int record_seal_derive(void *arg, struct session_writer *w, struct meta *m, stru
         rc = derive_folded(p, w, m, s, "offcpu", "offcpu-folded", "offcpu.folded.txt", e);
     if (!rc)
         rc = derive_topology(p, w, m, s, e);
+    if (!rc)
+        rc = derive_source(p, w, m, s, e);
     buf_release(&text);
     return rc;
 }

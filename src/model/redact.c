@@ -203,6 +203,21 @@ size_t redact_env(char *const *env, const char **out, size_t max)
         "OMPI_COMM_WORLD_RANK",
         "OMPI_COMM_WORLD_SIZE",
         "OMPI_COMM_WORLD_LOCAL_RANK",
+        /* switches that make a run slow, and those that choose its network */
+        "CUDA_LAUNCH_BLOCKING",
+        "CUDA_MODULE_LOADING",
+        "PYTORCH_NO_CUDA_MEMORY_CACHING",
+        "TORCH_DISTRIBUTED_DEBUG",
+        "TORCH_SHOW_CPP_STACKTRACES",
+        "TOKENIZERS_PARALLELISM",
+        "PYTHONDEVMODE",
+        "PYTHONMALLOC",
+        "PYTHONTRACEMALLOC",
+        "MALLOC_CHECK_",
+        "MALLOC_PERTURB_",
+        "NCCL_DEBUG",
+        "NCCL_IB_DISABLE",
+        "NCCL_NET",
     };
     size_t n = 0;
 

@@ -21,8 +21,8 @@ struct redacted {
 void redact_command(struct redacted *out, char *const *argv);
 void redacted_release(struct redacted *r);
 
-/* The listed few "NAME=value" of `env` that tell ranks, threads and visible devices; borrowed. Returns how
- * many, <= max. */
+/* The listed few "NAME=value" of `env` that tell ranks, threads, visible devices, networks and switches for
+ * debugging; borrowed. Returns how many, <= max. */
 size_t redact_env(char *const *env, const char **out, size_t max);
 
 #endif
