@@ -126,18 +126,22 @@ static void cells(struct buf *out, const struct text_style *style, const struct 
     buf_addstr(out, off(style));
 }
 
-static void wall(const struct report *r, const struct text_style *style, int all, struct buf *out)
+/* How many parts are larger: the first few are shown. */
+static size_t rank_of(const struct report *r, size_t part)
 {
-    uint64_t sum = 0, rest = 0;
-    size_t at = 0, shown = all ? r->wall.n : PARTS_SHOWN;
-    char ns[40], share[32];
+    size_t larger = 0;
 
-    if (!r->lead || !r->wall_ns)
-        return;
-    buf_addf(out, "\n%sWhere the time went%s: %s of ", on(style, "\033[1m"), off(style),
-             units_duration(ns, sizeof(ns), r->wall_ns));
-    text_clean(r->lead, 40, out);
-    buf_addf(out, ", %s\n  ", r->lead_is_child ? "for which the command waited" : "the main thread");
+    for (size_t i = 0; i < r->wall.n; i++)
+        larger += r->wall.a[i].ns > r->wall.a[part].ns || (r->wall.a[i].ns == r->wall.a[part].ns && i < part);
+    return larger;
+}
+
+static void bar(const struct report *r, const struct text_style *style, struct buf *out)
+{
+    uint64_t sum = 0;
+    size_t at = 0;
+
+    buf_addstr(out, "  ");
     for (size_t i = 0; i < r->wall.n; i++) {
         size_t end;
 
@@ -149,29 +153,43 @@ static void wall(const struct report *r, const struct text_style *style, int all
     }
     cells(out, style, NULL, BAR - at);
     buf_addch(out, '\n');
-    for (size_t i = 0; i < r->wall.n; i++) {
-        const struct report_part *p = &r->wall.a[i];
+}
 
+static void part_line(const struct report *r, const struct text_style *style, const struct report_part *p,
+                      uint64_t value, const char *label, struct buf *out)
+{
+    int blocked = p && p->blocked && strcmp(p->key, "runq");
+    char ns[40], share[32];
+
+    buf_addf(out, "  %s%s%s %7s  %9s  %s%s\n", on(style, paint_of(p).sgr), paint_of(p).cell, off(style),
+             units_share(share, sizeof(share), (double)value / (double)r->wall_ns),
+             units_duration(ns, sizeof(ns), value), blocked ? "blocked: " : "", label);
+}
+
+static void wall(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    uint64_t rest = 0;
+    char ns[40];
+
+    if (!r->lead || !r->wall_ns)
+        return;
+    buf_addf(out, "\n%sWhere the time went%s: %s of ", on(style, "\033[1m"), off(style),
+             units_duration(ns, sizeof(ns), r->wall_ns));
+    text_clean(r->lead, 40, out);
+    buf_addf(out, ", %s\n", r->lead_is_child ? "for which the command waited" : "the main thread");
+    bar(r, style, out);
+    for (size_t i = 0; i < r->wall.n; i++) {
         /* A part that would show as 0.0 % tells nothing; the rest is summed up. */
-        if ((double)p->ns < 0.001 * (double)r->wall_ns || !shown) {
-            rest += p->ns;
-            continue;
-        }
-        shown--;
-        buf_addf(out, "  %s%s%s %7s  %9s  %s%s\n", on(style, paint_of(p).sgr), paint_of(p).cell, off(style),
-                 units_share(share, sizeof(share), (double)p->ns / (double)r->wall_ns),
-                 units_duration(ns, sizeof(ns), p->ns),
-                 p->blocked && strcmp(p->key, "runq") ? "blocked: " : "", p->label);
+        if ((double)r->wall.a[i].ns < 0.001 * (double)r->wall_ns || (!all && rank_of(r, i) >= PARTS_SHOWN))
+            rest += r->wall.a[i].ns;
+        else
+            part_line(r, style, &r->wall.a[i], r->wall.a[i].ns, r->wall.a[i].label, out);
     }
-    if (rest)
-        buf_addf(out, "    %7s  %9s  other\n",
-                 units_share(share, sizeof(share), (double)rest / (double)r->wall_ns),
-                 units_duration(ns, sizeof(ns), rest));
+    if ((double)rest >= 0.001 * (double)r->wall_ns)
+        part_line(r, style, NULL, rest, "other", out);
     if (r->unseen_ns > r->wall_ns / 1000)
-        buf_addf(out, "  · %7s  %9s  %s\n",
-                 units_share(share, sizeof(share), (double)r->unseen_ns / (double)r->wall_ns),
-                 units_duration(ns, sizeof(ns), r->unseen_ns),
-                 r->waits_measured ? "not there" : "off the CPU: waits were not recorded");
+        part_line(r, style, NULL, r->unseen_ns,
+                  r->waits_measured ? "not there" : "off the CPU: waits were not recorded", out);
 }
 
 /* ---- findings ---- */
@@ -232,6 +250,35 @@ static void list_findings(const struct report *r, const struct text_style *style
         buf_addf(out, "    %zu more: --all\n", n - shown);
 }
 
+/* What could not be checked, by what is missing: a line for each. */
+static void not_checked(const struct findings *f, const struct text_style *style, struct buf *out)
+{
+    for (size_t i = 0; i < f->checks.n; i++) {
+        const struct check *c = &f->checks.a[i];
+        struct buf line = {0};
+        size_t first = 0;
+
+        if (c->state != CHECK_NOT_DONE)
+            continue;
+        for (size_t k = 0; k < f->checks.n; k++) {
+            const struct check *other = &f->checks.a[k];
+
+            if (other->state != CHECK_NOT_DONE || strcmp(other->detail, c->detail))
+                continue;
+            if (!line.len)
+                first = k;
+            buf_addf(&line, "%s%s", line.len ? ", " : "", other->id);
+        }
+        if (first == i) {
+            buf_addf(out, "  %-11s  ", check_state_name(c->state));
+            wrap(out, c->detail, style, 15, 15);
+            buf_addf(out, "%15s", "");
+            wrap(out, buf_str(&line), style, 15, 15);
+        }
+        buf_release(&line);
+    }
+}
+
 static void checks(const struct report *r, const struct text_style *style, int all, struct buf *out)
 {
     char *checked = report_checked(r);
@@ -243,11 +290,15 @@ static void checks(const struct report *r, const struct text_style *style, int a
     for (size_t i = 0; all && i < r->findings.checks.n; i++) {
         const struct check *c = &r->findings.checks.a[i];
 
+        if (c->state == CHECK_NOT_DONE || c->state == CHECK_LEFT_OUT)
+            continue;
         buf_clear(&line);
         buf_addf(&line, "%s%s%s", c->title, c->detail ? ": " : "", c->detail ? c->detail : "");
         buf_addf(out, "  %-11s  %-20s ", check_state_name(c->state), c->id);
         wrap(out, buf_str(&line), style, 36, 36);
     }
+    if (all)
+        not_checked(&r->findings, style, out);
     free(checked);
     buf_release(&line);
 }

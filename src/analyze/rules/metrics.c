@@ -162,6 +162,7 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
 {
     const struct metrics_sum *running = metrics_sums_find(&d->sums, 0, METRIC_ID_SCHED_RUNNING);
     double delay = total(d, METRIC_ID_SCHED_DELAY), cpu = cpus_used(d) * (double)d->wall_ns, share;
+    int others; /* this program alone would have CPUs enough */
     unsigned cpus = d->s->meta.ncpus;
     struct words w = {0};
     struct lead_time t;
@@ -188,7 +189,9 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
     if (t.ns)
         finding_of_lead(x, &t, d);
     set_process(x, d, most_of(d, METRIC_ID_SCHED_DELAY));
-    x->title = mem_strdup("More threads want to run than there are CPUs");
+    others = (cpu + delay) / (double)d->wall_ns <= cpus;
+    x->title = mem_strdup(others ? "Other programs take the CPUs that this one wants"
+                                 : "More threads want to run than there are CPUs");
     x->evidence = mem_printf(
         "The threads waited %s for a CPU, %s of the time that they ran or could have; the main thread %s.",
         words_ns(&w, (uint64_t)delay), words_share(&w, share), words_ns(&w, t.ns));
@@ -199,9 +202,10 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
         free(x->evidence);
         x->evidence = all;
     }
-    x->advice = mem_strdup(
-        "Fewer threads a process: OMP_NUM_THREADS, MKL_NUM_THREADS, torch.set_num_threads, fewer workers; or "
-        "see what else runs on this machine.");
+    x->advice =
+        mem_strdup(others ? "Run it where less else runs, or give it CPUs of its own (cpusets, taskset)."
+                          : "Fewer threads a process: OMP_NUM_THREADS, MKL_NUM_THREADS, "
+                            "torch.set_num_threads, fewer workers; or more CPUs.");
     x->certainty = running ? FINDING_MEASURED : FINDING_LIKELY;
     lead_time_release(&t);
 }
