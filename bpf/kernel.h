@@ -119,6 +119,7 @@ struct inode {
 
 struct file {
     struct inode *f_inode;
+    unsigned int f_mode;
 };
 
 struct fdtable {
@@ -179,6 +180,13 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
     struct bpf_iter_meta *meta;
     struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+    struct bpf_iter_meta *meta;
+    struct task_struct *task;
+    __u32 fd;
+    struct file *file;
 };
 
 #pragma clang attribute pop

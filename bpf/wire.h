@@ -167,6 +167,15 @@ struct wire_regs {
     struct walk_regs regs;
 };
 
+/* A descriptor of a pipe or socket. */
+struct wire_holder {
+    __u64 ino;
+    __u32 ns_tgid; /* of its process, in wprof's pid namespace, 0: in none below it */
+    __u32 modes;   /* WIRE_READS, WIRE_WRITES */
+};
+
+enum { WIRE_READS = 1, WIRE_WRITES = 2 };
+
 /* What a thread was doing when it left its CPU to wait. */
 struct wire_wait {
     __s32 syscall; /* its number, -1: in none (a page fault) */
@@ -317,6 +326,7 @@ _Static_assert(sizeof(struct wire_proc) == 24, "a map value");
 _Static_assert(sizeof(struct wire_task) == 64, "crosses in every record");
 _Static_assert(sizeof(struct wire_thread) == 80, "the iterator writes these");
 _Static_assert(sizeof(struct wire_regs) == 48, "the iterator writes these");
+_Static_assert(sizeof(struct wire_holder) == 16, "the iterator writes these");
 _Static_assert(sizeof(struct wire_used) == 456, "one for each thread that ran, each second");
 _Static_assert(sizeof(struct wire_wait) == 48, "crosses with every span");
 _Static_assert(sizeof(struct wire_sample) == 152, "crosses with every sample");

@@ -418,6 +418,7 @@ static struct collector *offcpu_open(struct record_ctx *ctx, struct err *e)
     offcpu_before_init(&c->before, c->trace, &c->threads);
     wait_kernel_init(&c->kernel, NULL);
     wait_namer_init(&c->namer, ctx->store, c->trace->track);
+    c->namer.holders.bpf = c->trace->bpf;
     handle(c, 1);
     describe(c);
     return c;

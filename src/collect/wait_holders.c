@@ -2,6 +2,8 @@
 #include "collect/wait_holders.h"
 
 #include "base/hash.h"
+#include "base/log.h"
+#include "platform/bpf.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -81,6 +83,26 @@ static void sort(struct wait_holders *h)
         qsort(h->list.a, h->list.n, sizeof(*h->list.a), by_inode);
 }
 
+static int read_by_bpf(struct wait_holders *h)
+{
+    struct bpfside_holders all = {0};
+    struct err e = {0};
+    int rc = bpfside_holders(h->bpf, &all, &e);
+
+    for (size_t i = 0; !rc && i < all.list.n; i++) {
+        const struct wire_holder *w = &all.list.a[i];
+
+        if (w->ns_tgid)
+            *vec_push(&h->list) = (struct wait_holder){w->ino, (pid_t)w->ns_tgid, (uint8_t)w->modes};
+    }
+    vec_release(&all.list);
+    if (rc) { /* it won't go better the next time */
+        log_debug("%s", e.msg);
+        h->bpf = NULL;
+    }
+    return rc;
+}
+
 int wait_holders_read(struct wait_holders *h, uint64_t ino, const pid_t *pids, size_t n, uint64_t now)
 {
     uint64_t of = hash_bytes(pids, n * sizeof(*pids)), age = now - h->read_ns;
@@ -92,8 +114,9 @@ int wait_holders_read(struct wait_holders *h, uint64_t ino, const pid_t *pids, s
     h->read_ns = now;
     h->of = of;
     vec_clear(&h->list);
-    for (size_t i = 0; i < n; i++)
-        read_process(h, pids[i]);
+    if (!h->bpf || read_by_bpf(h))
+        for (size_t i = 0; i < n; i++)
+            read_process(h, pids[i]);
     sort(h);
     return 1;
 }
@@ -103,7 +126,7 @@ int wait_holders_read_all(struct wait_holders *h, uint64_t now)
     struct dirent *d;
     DIR *dir;
 
-    if (h->whole_reads >= WHOLE_READS_MAX || !(dir = opendir("/proc")))
+    if (h->bpf || h->whole_reads >= WHOLE_READS_MAX || !(dir = opendir("/proc")))
         return 0;
     h->whole_reads++;
     h->read_ns = now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes hold the ends of pipes and sockets, from /proc/PID/fd. */
+/* Which processes hold the ends of pipes and sockets: by BPF, else from /proc/PID/fd. */
 #ifndef WPROF_COLLECT_WAIT_HOLDERS_H
 #define WPROF_COLLECT_WAIT_HOLDERS_H
 
@@ -16,7 +16,10 @@ struct wait_holder {
     uint8_t modes; /* of that descriptor */
 };
 
+struct bpfside;
+
 struct wait_holders {
+    struct bpfside *bpf;          /* NULL: there is none. Borrowed */
     VEC(struct wait_holder) list; /* sorted by inode */
     uint64_t read_ns;             /* when; 0: never */
     uint64_t of;                  /* which processes were asked for then */
@@ -26,7 +29,7 @@ struct wait_holders {
 void wait_holders_release(struct wait_holders *h);
 
 /* Reads again, unless that was done just now, or lately, of the same processes, and `ino` was met: the
- * processes given, or all there are (a few times at most). 1: it did. */
+ * processes given, or all there are (a few times at most). With BPF it is always all. 1: it did. */
 int wait_holders_read(struct wait_holders *h, uint64_t ino, const pid_t *pids, size_t n, uint64_t now);
 int wait_holders_read_all(struct wait_holders *h, uint64_t now);
 

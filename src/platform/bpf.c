@@ -390,6 +390,27 @@ static void regs_got(void *arg, size_t n)
     out->list.n += n / sizeof(*out->list.a);
 }
 
+static size_t holders_room(void *arg, void **at)
+{
+    struct bpfside_holders *out = arg;
+
+    vec_reserve(&out->list, out->list.n + 2048);
+    *at = &out->list.a[out->list.n];
+    return 2048 * sizeof(*out->list.a);
+}
+
+static void holders_got(void *arg, size_t n)
+{
+    struct bpfside_holders *out = arg;
+
+    out->list.n += n / sizeof(*out->list.a);
+}
+
+int bpfside_holders(struct bpfside *b, struct bpfside_holders *out, struct err *e)
+{
+    return run_iterator(b->skel->progs.each_holder, holders_room, holders_got, out, "list files by BPF", e);
+}
+
 /* Everything but the two programs stays out. */
 static void only_regs(struct wprof_bpf *skel)
 {

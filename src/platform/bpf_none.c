@@ -36,6 +36,11 @@ int bpfside_regs(struct bpfside_regs *out, struct err *e)
     return absent(e);
 }
 
+int bpfside_holders(struct bpfside *b, struct bpfside_holders *out, struct err *e)
+{
+    return absent(e);
+}
+
 int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, struct err *e)
 {
     return absent(e);
