@@ -8,99 +8,13 @@
  * scratch space per CPU.
  */
 #include "bpf/gil.h"
-#include "bpf/mutex.h"
-#include "bpf/off_exact.h"
-#include "bpf/stack.h"
+#include "bpf/late.h"
+#include "bpf/off_task.h"
+#include "bpf/off_wait.h"
 
 #include <bpf/bpf_tracing.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-enum {
-    OFF_BURST_NS = 5000000,         /* walking time that a CPU can save up */
-    OFF_SMALL_SHARE = 40,           /* one part in that many of the budget is for what is worth less */
-    OFF_SHORT_RUN = 4,              /* that many short spans one after the other: the next one will be, too */
-    OFF_PLACES = 16,                /* kept apart of those; a power of two */
-    OFF_WAKER_MINS = 10,            /* a thread's waker is walked each time that it waited that many min_ns */
-    OFF_SUMS_EVERY_NS = 1000000000, /* at most that long are sums kept here */
-    OFF_WAKE_BYTES = 1 << 20,       /* the reader is woken when that much of the ring is filled */
-};
-
-/* A followed thread, as long as it lives. */
-struct off_task {
-    __u64 out;    /* when it left its CPU; 0: it is on one, or was never seen leaving */
-    __u64 woken;  /* by somebody; 0: not yet */
-    __u64 queued; /* for a CPU, a little later and maybe on another one; 0: not yet */
-    __u64 since;  /* of the sums; 0: there are none */
-    struct wire_wait wait;
-    struct wire_gil gil; /* of a wait for one */
-    __u64 gil_at;        /* the one that the thread waited for last, and */
-    __u64 gil_since;     /* when the wait for it began; 0: none is under way */
-    __u64 gil_sp;        /* of the call whose stack was sent last; 0: another stack was */
-    __u32 gil_of;        /* the generation of its process's Python then */
-    __u32 gil_same;      /* this span's stack is that of the one before */
-    __u64 unwalked;      /* ns that it waited for wakers that were not walked */
-    __u32 image;
-    __u16 cpu;
-    __u8 stack; /* enum wire_stack_state */
-    __u8 flags; /* WIRE_SPAN_ */
-    __u8 place; /* of this span; see off_place() */
-    __u8 pad[3];
-    __u8 shorts[OFF_PLACES]; /* spans there since the last one that was listed, up to OFF_SHORT_RUN */
-    struct off_exact exact;
-    __u64 ns[WIRE_OFF_REASONS];
-    __u32 n[WIRE_OFF_REASONS];
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct off_task);
-} off_tasks SEC(".maps");
-
-struct off_bucket {
-    __s64 tokens; /* ns of walking left */
-    __u64 refilled;
-};
-
-struct off_cpu {
-    struct off_bucket waits, rest;
-    struct wire_off_stats stats;
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct off_cpu);
-} off_cpus SEC(".maps");
-
-/* One element per CPU; set at open. */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct stack_scratch);
-} off_scratch SEC(".maps");
-
-struct wire_off_config off_config = {};
-
-static __always_inline struct off_cpu *off_here(void)
-{
-    __u32 zero = 0;
-
-    return bpf_map_lookup_elem(&off_cpus, &zero);
-}
-
-static __always_inline __u32 off_state(struct task_struct *t)
-{
-    struct task_struct___state *old = (void *)t;
-
-    if (bpf_core_field_exists(t->__state))
-        return BPF_CORE_READ(t, __state);
-    return BPF_CORE_READ(old, state);
-}
 
 static __always_inline __u64 off_ring_flags(void)
 {
@@ -257,78 +171,91 @@ static __always_inline void off_settle(struct off_task *o, struct task_struct *t
     o->ns[WIRE_OFF_RUNNABLE] = exact_settle(&o->exact.owe_runnable, o->ns[WIRE_OFF_RUNNABLE]);
 }
 
+/* ---- stacks of those that are back ---- */
+
+/* Sends a span that lies in its slot. */
+static __always_inline void off_late_span(struct off_cpu *c, struct late *l)
+{
+    if (bpf_ringbuf_output(&samples, &l->span, sizeof(l->span), off_ring_flags()))
+        c->stats.spans_lost++; /* and its time: it was taken from the sums */
+    l->tid = 0;
+}
+
+/* It leaves its CPU before it came to where its stack could be taken. */
+static __always_inline void off_late_give_up(struct off_cpu *c, struct off_task *o, struct task_struct *t)
+{
+    struct late *l;
+
+    if (!o->late)
+        return;
+    o->late = 0;
+    l = late_slot(t->pid);
+    if (!l || l->tid != t->pid)
+        return;
+    l->span.stack = WIRE_STACK_BUDGET;
+    off_late_span(c, l);
+}
+
+/* The stack of the current thread, whose kernel's frames are in l. */
+static __always_inline void off_late_stack(struct off_cpu *c, struct late *l, struct task_struct *t)
+{
+    __u64 begin = bpf_ktime_get_ns(), n = l->kernel_n;
+    __u32 cpu = bpf_get_smp_processor_id(), tgid = t->tgid, size;
+    struct stack_scratch *s = bpf_map_lookup_elem(&off_scratch, &cpu);
+    struct wire_proc *p = bpf_map_lookup_elem(&procs, &tgid);
+    struct wire_sample *out;
+
+    if (!s || n > WIRE_KERNEL_MAX)
+        return;
+    out = &s->sample;
+    out->head.type = WIRE_BLOCKED;
+    out->head.ts = l->span.head.ts;
+    out->weight = 0;
+    out->cpu = cpu;
+    out->pad = 0;
+    out->flags = 0;
+    out->image = p ? p->image : 0;
+    out->task = l->span.task;
+    out->kernel_n = n;
+    bpf_probe_read_kernel(s->words, n * 8, l->kernel);
+    s->pos = n;
+    size = stack_user(s, p);
+    out->head.size = size;
+    if (size > sizeof(*out) + sizeof(s->words))
+        return;
+    if (bpf_ringbuf_output(&samples, out, size, out->stack_n ? BPF_RB_FORCE_WAKEUP : off_ring_flags()))
+        c->stats.stacks_lost++;
+    else
+        l->span.stack = WIRE_STACK_SENT;
+    c->stats.walks++;
+    c->stats.walk_ns += bpf_ktime_get_ns() - begin;
+    c->stats.late_ns += bpf_ktime_get_ns() - begin;
+    c->waits.tokens -= bpf_ktime_get_ns() - begin;
+}
+
+/* On the way back to the user's code. Interrupts are off as in the other programs that use the scratch. */
+static int off_late_take(struct bpf_map *map, void *key, void *value)
+{
+    struct task_struct *t = bpf_get_current_task_btf();
+    struct off_task *o = bpf_task_storage_get(&off_tasks, t, 0, 0);
+    struct late *l = value;
+    unsigned long irqs;
+    struct off_cpu *c;
+
+    if (!o || !o->late || l->tid != t->pid)
+        return 0;
+    bpf_local_irq_save(&irqs);
+    c = off_here();
+    if (c) {
+        off_late_stack(c, l, t);
+        off_late_span(c, l);
+    }
+    o->late = 0;
+    bpf_local_irq_restore(&irqs);
+    return 0;
+}
+
 /* ---- leaving ---- */
-
-/* The mode and inode of the file that the call is about. */
-static __always_inline void off_file(struct wire_wait *w, struct task_struct *t, __u32 fd)
-{
-    struct files_struct *files = t->files;
-    struct fdtable *table;
-    struct inode *inode;
-    struct file *f = 0;
-
-    if (!files)
-        return;
-    table = files->fdt;
-    if (!table || fd >= table->max_fds)
-        return;
-    w->fd = fd;
-    if (bpf_probe_read_kernel(&f, sizeof(f), (void *)table->fd + fd * sizeof(f)) || !f)
-        return;
-    inode = BPF_CORE_READ(f, f_inode);
-    w->mode = BPF_CORE_READ(inode, i_mode);
-    w->ino = BPF_CORE_READ(inode, i_ino);
-}
-
-static __always_inline __u32 off_reason(struct wire_wait *w, struct task_struct *t)
-{
-    __u32 nr = w->syscall, reason;
-
-    if (w->state & (TASK_STOPPED | TASK_TRACED))
-        return off_config.stopped;
-    if (nr >= WIRE_OFF_SYSCALLS)
-        return w->syscall < 0 ? off_config.fault : off_config.other;
-    reason = off_config.of_syscall[nr];
-    if (reason & WIRE_OFF_FD) {
-        off_file(w, t, w->arg0);
-        if (off_config.of_mode[(w->mode >> 12) & 15])
-            return off_config.of_mode[(w->mode >> 12) & 15];
-    } else if (reason & WIRE_OFF_EPOLL) {
-        off_file(w, t, w->arg0);
-    } else if ((reason & WIRE_OFF_POLLFD) && w->arg1) {
-        __s32 fd;
-
-        if (t == bpf_get_current_task_btf() && !bpf_probe_read_user(&fd, sizeof(fd), (void *)w->arg0) &&
-            fd >= 0)
-            off_file(w, t, fd);
-    }
-    reason &= WIRE_OFF_REASONS - 1;
-    if (reason == off_config.other && (w->state & TASK_UNINTERRUPTIBLE))
-        reason = BPF_CORE_READ_BITFIELD(t, in_iowait) ? off_config.disk : off_config.lock;
-    return reason;
-}
-
-static __always_inline void off_wait(struct wire_wait *w, struct task_struct *t, __u32 state)
-{
-    struct pt_regs *r;
-
-    w->state = state;
-    w->fd = -1;
-    w->mode = 0;
-    w->ino = 0;
-    w->owner = 0;
-    w->arg0 = w->arg1 = 0;
-    w->syscall = -1;
-    if (t->flags & PF_KTHREAD) {
-        w->reason = off_config.other;
-        return;
-    }
-    r = (struct pt_regs *)bpf_task_pt_regs(t);
-    w->syscall = r->orig_ax;
-    w->arg0 = r->di;
-    w->arg1 = r->si;
-    w->reason = off_reason(w, t);
-}
 
 /*
  * The futex that the current thread goes to sleep on may be its GIL's: 0. A wait for the GIL is mostly
@@ -366,15 +293,12 @@ static __always_inline int off_gil(struct off_task *o, struct task_struct *t, __
     return 0;
 }
 
-/* Who holds the mutex that the current thread goes to sleep on. */
-static __always_inline __u32 off_owner(const struct wire_wait *w, struct task_struct *t)
+/* Will the stack be taken when the thread is back, if the wait turns out long enough? */
+static __always_inline int off_waits_for_length(struct off_task *o, struct task_struct *t)
 {
-    struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
-    __u32 words[MUTEX_WORDS];
-
-    if (w->syscall != MUTEX_SYSCALL || bpf_probe_read_user(words, sizeof(words), (void *)w->arg0))
-        return 0;
-    return mutex_owner(words, r->si, r->dx);
+    return late_possible() && !(o->flags & WIRE_SPAN_PREEMPTED) &&
+           !(t->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER | PF_EXITING)) &&
+           *off_short_run(o) >= OFF_SHORT_RUN_LATE;
 }
 
 enum { SYSCALL_SCHED_YIELD = 24 }; /* arch/x86/entry/syscalls/syscall_64.tbl */
@@ -385,6 +309,7 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
     __u32 state = off_state(t);
     struct off_bucket *b;
 
+    off_late_give_up(c, o, t);
     if (state & TASK_DEAD) {
         o->out = 0;
         off_settle(o, t, now);
@@ -419,6 +344,11 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
         o->stack = WIRE_STACK_SAME;
         return;
     }
+    if (off_waits_for_length(o, t)) {
+        o->stack = WIRE_STACK_LATE;
+        o->gil_sp = 0;
+        return;
+    }
     b = off_may_walk(c, !preempted && *off_short_run(o) < OFF_SHORT_RUN, now);
     if (!b) {
         o->stack = WIRE_STACK_BUDGET;
@@ -436,18 +366,12 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
 
 /* ---- coming back ---- */
 
-static __always_inline int off_send_span(struct off_task *o, struct task_struct *t, __u64 blocked,
-                                         __u64 runnable, __u64 now)
+static __always_inline void off_fill_span(struct wire_span *r, struct off_task *o, struct task_struct *t,
+                                          __u64 blocked, __u64 runnable, __u64 now)
 {
     __u32 tgid = t->tgid;
     struct wire_proc *p;
-    struct wire_span *r;
 
-    if (!off_span_room())
-        return -1;
-    r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
-    if (!r)
-        return -1;
     r->head.type = WIRE_SPAN;
     r->head.size = sizeof(*r);
     r->head.ts = o->out;
@@ -464,6 +388,48 @@ static __always_inline int off_send_span(struct off_task *o, struct task_struct 
     r->cpu = o->cpu;
     r->flags = o->flags | (t->flags & PF_KTHREAD ? WIRE_SPAN_KTHREAD : 0);
     r->stack = o->stack;
+}
+
+/* Into the thread's slot until its stack is taken. -1: that can't be. */
+static __always_inline int off_late(struct off_cpu *c, struct off_task *o, struct task_struct *t,
+                                    __u64 blocked, __u64 runnable, __u64 now)
+{
+    struct late *l;
+    long n;
+
+    if (!late_possible() || o->stack != WIRE_STACK_LATE || o->flags & WIRE_SPAN_OPEN ||
+        !off_may_walk(c, 1, now))
+        return -1;
+    l = late_slot(t->pid);
+    if (!l || __sync_val_compare_and_swap(&l->tid, 0, t->pid))
+        return -1;
+    o->stack = WIRE_STACK_BUDGET; /* until it is taken */
+    off_fill_span(&l->span, o, t, blocked, runnable, now);
+    n = bpf_get_task_stack(t, l->kernel, sizeof(l->kernel), 0);
+    l->kernel_n = n > 0 ? (__u32)n / 8 : 0;
+    if (bpf_task_work_schedule_resume_impl(t, &l->work, &lates, off_late_take, 0)) {
+        l->tid = 0;
+        return -1;
+    }
+    o->late = 1;
+    return 0;
+}
+
+static __always_inline int off_send_span(struct off_cpu *c, struct off_task *o, struct task_struct *t,
+                                         __u64 blocked, __u64 runnable, __u64 now)
+{
+    struct wire_span *r;
+
+    if (!off_span_room())
+        return -1;
+    if (!off_late(c, o, t, blocked, runnable, now))
+        return 0;
+    if (o->stack == WIRE_STACK_LATE)
+        o->stack = WIRE_STACK_BUDGET;
+    r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
+    if (!r)
+        return -1;
+    off_fill_span(r, o, t, blocked, runnable, now);
     bpf_ringbuf_submit(r, off_ring_flags());
     return 0;
 }
@@ -500,7 +466,7 @@ static __always_inline void off_came(struct off_cpu *c, struct off_task *o, stru
     if (listed) {
         __u64 b = blocked >= min ? blocked : 0, q = runnable >= min ? runnable : 0;
 
-        if (off_send_span(o, t, b, q, now)) {
+        if (off_send_span(c, o, t, b, q, now)) {
             c->stats.spans_lost++;
         } else {
             c->stats.spans++;
@@ -733,6 +699,7 @@ int off_end(struct bpf_iter__task *ctx)
     c = off_here();
     if (!o || !c)
         return 0;
+    off_late_give_up(c, o, t);
     o->flags |= WIRE_SPAN_OPEN;
     off_came(c, o, t, bpf_ktime_get_ns());
     if (o->since)

@@ -395,14 +395,11 @@ static __always_inline void stack_kernel(struct stack_scratch *s, void *ctx)
     s->pos = n / 8;
 }
 
-/* Everything after the header's identity and flags. p: the process, or NULL. Gives the record's size in
- * bytes. */
-static __always_inline __u32 stack_take(struct stack_scratch *s, void *ctx, const struct wire_proc *p)
+/* The user's part after the kernel's, which is at words[0] already. Gives the record's size in bytes. */
+static __always_inline __u32 stack_user(struct stack_scratch *s, const struct wire_proc *p)
 {
     struct wire_sample *out = &s->sample;
-    __u32 bytes;
 
-    stack_kernel(s, ctx);
     out->native_n = out->python_n = 0;
     out->stack_n = 0;
     out->status = WALK_ROOT;
@@ -424,8 +421,15 @@ static __always_inline __u32 stack_take(struct stack_scratch *s, void *ctx, cons
             out->stack_n = c.n;
         }
     }
-    bytes = sizeof(*out) + s->pos * 8 + ((out->stack_n + 7) & ~7u);
-    return bytes;
+    return sizeof(*out) + s->pos * 8 + ((out->stack_n + 7) & ~7u);
+}
+
+/* Everything after the header's identity and flags. p: the process, or NULL. Gives the record's size in
+ * bytes. */
+static __always_inline __u32 stack_take(struct stack_scratch *s, void *ctx, const struct wire_proc *p)
+{
+    stack_kernel(s, ctx);
+    return stack_user(s, p);
 }
 
 #endif

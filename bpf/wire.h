@@ -234,6 +234,7 @@ enum wire_stack_state {
     WIRE_STACK_ROOM,   /* the ring was too full */
     WIRE_STACK_BEFORE, /* it began before the recording; of a wait, WIRE_BLOCKED_BEFORE was sent, or lost */
     WIRE_STACK_NEW,    /* a new thread that has not run yet */
+    WIRE_STACK_LATE,   /* never crosses: it is taken when the thread is back */
     WIRE_STACK_SAME,   /* it is still in the call whose stack was sent last */
 };
 
@@ -285,6 +286,7 @@ struct wire_off_stats {
     __u64 sums_lost;   /* of threads that ended: ns */
     __u64 unfollowed;  /* new threads for which there was no memory */
     __u64 walks, walk_ns;
+    __u64 late_ns; /* of walk_ns: in none of our programs' run time */
 };
 
 enum { WIRE_USED_CPUS = 16, WIRE_USED_NO_CPU = 0xffffffff };

@@ -166,7 +166,7 @@ static void flow_programs(const struct bpfside *b, struct bpf_program *progs[FLO
 }
 
 /* Groups of programs that a recording can do without. */
-enum { WITH_OFF = 1, WITH_USED = 2, WITH_FLOWS = 4, WITH_EXITS = 8 };
+enum { WITH_OFF = 1, WITH_USED = 2, WITH_FLOWS = 4, WITH_EXITS = 8, WITH_LATE = 16 /* with WITH_OFF */ };
 
 /* 0, or an error's number. */
 static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, unsigned with)
@@ -191,6 +191,7 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
     bpf_program__set_autoload(b->skel->progs.dump_regs, false);
     b->skel->rodata->config_whole_machine = how->whole_machine;
     b->skel->rodata->config_clock = b->stats_fd < 0;
+    b->skel->rodata->config_late = (with & WITH_LATE) != 0;
     bpf_map__set_max_entries(b->skel->maps.cpu_scratch, how->cpus);
     bpf_map__set_max_entries(b->skel->maps.off_scratch, with & WITH_OFF ? how->cpus : 1);
     bpf_map__set_max_entries(b->skel->maps.rows, how->rows);
@@ -208,8 +209,13 @@ static int load_with_flows(struct bpfside *b, const struct bpfside_settings *how
     const char *forced = getenv(flows_variable);
     int rc = -1;
 
-    if (!forced || !*forced)
-        rc = open_and_load(b, how, WITH_OFF | WITH_USED | WITH_FLOWS);
+    if (!forced || !*forced) {
+        rc = open_and_load(b, how, WITH_OFF | WITH_USED | WITH_FLOWS | WITH_LATE);
+        if (rc) {
+            wprof_bpf__destroy(b->skel);
+            rc = open_and_load(b, how, WITH_OFF | WITH_USED | WITH_FLOWS);
+        }
+    }
     if (rc && (!forced || strcmp(forced, "none") != 0)) {
         wprof_bpf__destroy(b->skel);
         rc = open_and_load(b, how, WITH_OFF | WITH_USED | WITH_EXITS);
@@ -326,22 +332,21 @@ int bpfside_sample(struct bpfside *b, int perf_fd, struct err *e)
     return 0;
 }
 
-/* Runs an iterator over all tasks; what it writes comes in pieces of whole records. */
-static int run_iterator(struct bpf_program *p, size_t (*room)(void *arg, void **at),
-                        void (*got)(void *arg, size_t n), void *arg, const char *what, struct err *e)
+enum { ITERATOR_ROOM = 64 << 10 }; /* the kernel's buffer is 8 pages */
+
+/* Runs an iterator over all tasks; what it writes, whole records, is appended to out. */
+static int run_iterator(struct bpf_program *p, struct buf *out, const char *what, struct err *e)
 {
     struct bpf_link *l = bpf_program__attach_iter(p, NULL);
     int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -1;
     ssize_t n = fd < 0 ? -1 : 0;
-    void *at;
 
     if (fd >= 0) {
         do {
-            size_t size = room(arg, &at);
-
-            n = read(fd, at, size);
+            buf_reserve(out, ITERATOR_ROOM);
+            n = read(fd, out->data + out->len, ITERATOR_ROOM);
             if (n > 0)
-                got(arg, (size_t)n);
+                out->len += (size_t)n;
         } while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
     }
     if (n < 0)
@@ -352,63 +357,39 @@ static int run_iterator(struct bpf_program *p, size_t (*room)(void *arg, void **
     return n < 0 ? -1 : 0;
 }
 
-/* The kernel's buffer is 8 pages, and so is this room. */
-static size_t threads_room(void *arg, void **at)
+/* The records into a vector of them. */
+#define iterate(p, list, what, e)                                                                            \
+    ({                                                                                                       \
+        struct buf records_ = {0};                                                                           \
+        int rc_ = run_iterator(p, &records_, what, e);                                                       \
+        size_t n_ = records_.len / sizeof(*(list)->a);                                                       \
+                                                                                                             \
+        vec_reserve(list, (list)->n + n_);                                                                   \
+        if (n_)                                                                                              \
+            memcpy(&(list)->a[(list)->n], records_.data, n_ * sizeof(*(list)->a));                           \
+        (list)->n += n_;                                                                                     \
+        buf_release(&records_);                                                                              \
+        rc_;                                                                                                 \
+    })
+
+/* One that only does something. */
+static int run_once(struct bpf_program *p, const char *what, struct err *e)
 {
-    struct bpfside_threads *out = arg;
+    struct buf nothing = {0};
+    int rc = run_iterator(p, &nothing, what, e);
 
-    vec_reserve(&out->list, out->list.n + 512);
-    *at = &out->list.a[out->list.n];
-    return 512 * sizeof(*out->list.a);
-}
-
-static void threads_got(void *arg, size_t n)
-{
-    struct bpfside_threads *out = arg;
-
-    out->list.n += n / sizeof(*out->list.a);
+    buf_release(&nothing);
+    return rc;
 }
 
 int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *e)
 {
-    return run_iterator(b->skel->progs.each_thread, threads_room, threads_got, out, "list threads by BPF", e);
-}
-
-static size_t regs_room(void *arg, void **at)
-{
-    struct bpfside_regs *out = arg;
-
-    vec_reserve(&out->list, out->list.n + 512);
-    *at = &out->list.a[out->list.n];
-    return 512 * sizeof(*out->list.a);
-}
-
-static void regs_got(void *arg, size_t n)
-{
-    struct bpfside_regs *out = arg;
-
-    out->list.n += n / sizeof(*out->list.a);
-}
-
-static size_t holders_room(void *arg, void **at)
-{
-    struct bpfside_holders *out = arg;
-
-    vec_reserve(&out->list, out->list.n + 2048);
-    *at = &out->list.a[out->list.n];
-    return 2048 * sizeof(*out->list.a);
-}
-
-static void holders_got(void *arg, size_t n)
-{
-    struct bpfside_holders *out = arg;
-
-    out->list.n += n / sizeof(*out->list.a);
+    return iterate(b->skel->progs.each_thread, &out->list, "list threads by BPF", e);
 }
 
 int bpfside_holders(struct bpfside *b, struct bpfside_holders *out, struct err *e)
 {
-    return run_iterator(b->skel->progs.each_holder, holders_room, holders_got, out, "list files by BPF", e);
+    return iterate(b->skel->progs.each_holder, &out->list, "list files by BPF", e);
 }
 
 /* Everything but the two programs stays out. */
@@ -437,7 +418,7 @@ int bpfside_regs(struct bpfside_regs *out, struct err *e)
         err_sys(e, -rc, "load BPF");
     } else {
         learn_level(&b);
-        rc = run_iterator(b.skel->progs.dump_regs, regs_room, regs_got, out, "read registers by BPF", e);
+        rc = iterate(b.skel->progs.dump_regs, &out->list, "read registers by BPF", e);
     }
     wprof_bpf__destroy(b.skel);
     return rc ? -1 : 0;
@@ -445,18 +426,9 @@ int bpfside_regs(struct bpfside_regs *out, struct err *e)
 
 /* ---- off-CPU time ---- */
 
-static size_t nothing_room(void *arg, void **at)
-{
-    *at = arg;
-    return sizeof(uint64_t);
-}
-
-static void nothing_got(void *arg, size_t n) {}
-
 int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, struct err *e)
 {
     struct bpf_program *progs[OFF_PROGRAMS];
-    uint64_t nothing;
 
     if (b->off_refused.msg[0]) {
         *e = b->off_refused;
@@ -474,16 +446,14 @@ int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, stru
         }
         *vec_push(&b->off) = l;
     }
-    return run_iterator(progs[OFF_BEGIN], nothing_room, nothing_got, &nothing, "enter threads by BPF", e);
+    return run_once(progs[OFF_BEGIN], "enter threads by BPF", e);
 }
 
 int bpfside_off_stop(struct bpfside *b, struct err *e)
 {
-    uint64_t nothing;
 
     off_detach(b);
-    return run_iterator(b->skel->progs.off_end, nothing_room, nothing_got, &nothing, "end open spans by BPF",
-                        e);
+    return run_once(b->skel->progs.off_end, "end open spans by BPF", e);
 }
 
 /* ---- what threads use ---- */
@@ -491,7 +461,6 @@ int bpfside_off_stop(struct bpfside *b, struct err *e)
 int bpfside_used_start(struct bpfside *b, struct err *e)
 {
     struct bpf_program *progs[USED_PROGRAMS];
-    uint64_t nothing;
 
     if (b->used_refused.msg[0]) {
         *e = b->used_refused;
@@ -508,30 +477,12 @@ int bpfside_used_start(struct bpfside *b, struct err *e)
         }
         *vec_push(&b->used) = l;
     }
-    return run_iterator(progs[USED_BEGIN], nothing_room, nothing_got, &nothing, "enter threads by BPF", e);
-}
-
-enum { USED_ROOM = 128 }; /* more than the kernel's buffer of 8 pages holds */
-
-static size_t used_room(void *arg, void **at)
-{
-    struct bpfside_used *out = arg;
-
-    vec_reserve(&out->list, out->list.n + USED_ROOM);
-    *at = &out->list.a[out->list.n];
-    return USED_ROOM * sizeof(*out->list.a);
-}
-
-static void used_got(void *arg, size_t n)
-{
-    struct bpfside_used *out = arg;
-
-    out->list.n += n / sizeof(*out->list.a);
+    return run_once(progs[USED_BEGIN], "enter threads by BPF", e);
 }
 
 int bpfside_used_look(struct bpfside *b, struct bpfside_used *out, struct err *e)
 {
-    return run_iterator(b->skel->progs.used_look, used_room, used_got, out, "look at threads by BPF", e);
+    return iterate(b->skel->progs.used_look, &out->list, "look at threads by BPF", e);
 }
 
 void bpfside_used_stop(struct bpfside *b)
