@@ -208,16 +208,29 @@ static void take_all(struct runner *r, uint64_t deadline)
     free(fds);
 }
 
-/* Whoever still runs is out of time. What hangs in the kernel may not end at once: it is not waited for. */
+static int is_any_open(const struct runner *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->runs[i].in >= 0)
+            return 1;
+    return 0;
+}
+
+/*
+ * Whoever still runs is out of time, unless all have answered: then the stage is about to end, having waited
+ * for its own, who would else be left to a container's first process, which may not wait for them. What hangs
+ * in the kernel may not end at once: it is not waited for.
+ */
 static void end_all(struct runner *r)
 {
-    for (size_t i = 0; i < r->children.n; i++) {
-        int tries = 0;
+    enum { POLITE = 50, TRIES = 100 };
+    int polite = is_any_open(r) ? 0 : POLITE;
 
-        while (waitpid(r->children.a[i], NULL, WNOHANG) == 0 && tries < 50) {
-            kill(r->children.a[i], SIGKILL);
-            usleep(2000);
-            tries++;
+    for (size_t i = 0; i < r->children.n; i++) {
+        for (int tries = 0; tries < TRIES && waitpid(r->children.a[i], NULL, WNOHANG) == 0; tries++) {
+            if (tries >= polite)
+                kill(r->children.a[i], SIGKILL);
+            usleep(tries ? 2000 : 200);
         }
     }
     vec_release(&r->children);
