@@ -5,6 +5,7 @@
 #   NO_PFM=1   leave libpfm4 out, even where it is installed; NO_LZMA=1 the same for liblzma
 #   NO_GRAPHVIZ=1  without libcgraph and libgvc: the topology without pictures
 #   NO_CMARK=1  without libcmark: wprof report without its HTML page
+#   NO_SQLITE=1  without SQLite: no import of Nsight Systems' databases
 #   NO_BPF=1   without recording in the kernel (tier A): needs no clang, bpftool, libbpf
 #   V=1        show the commands
 #   TORCH=no   demo and check do without PyTorch
@@ -35,7 +36,7 @@ include $(O)/features.mk
 endif
 
 LDLIBS := $(if $(NO_BPF),,-lbpf) -ldw -lelf $(if $(HAVE_LZMA),-llzma) -lzstd -lz -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) \
-          $(if $(HAVE_GRAPHVIZ),-lgvc -lcgraph) $(if $(HAVE_CMARK),-lcmark) \
+          $(if $(HAVE_GRAPHVIZ),-lgvc -lcgraph) $(if $(HAVE_CMARK),-lcmark) $(if $(HAVE_SQLITE),-lsqlite3) \
           -lm -ldl -lpthread
 
 # A library left out takes its one file with it; the other file of the pair then gives what is there without it.
@@ -44,7 +45,7 @@ left_out = src/$(2)$(if $(1),_none).c
 ABSENT := $(call left_out,$(HAVE_PFM),platform/pfm) $(call left_out,$(HAVE_LZMA),platform/debugfile_mini) \
           $(call left_out,$(if $(NO_BPF),,1),platform/bpf) \
           $(call left_out,$(HAVE_GRAPHVIZ),model/graph_cgraph) $(call left_out,$(HAVE_GRAPHVIZ),render/gvc) \
-          $(call left_out,$(HAVE_CMARK),render/markdown)
+          $(call left_out,$(HAVE_CMARK),render/markdown) $(call left_out,$(HAVE_SQLITE),platform/sqlite)
 SRC  := $(filter-out $(ABSENT) src/agent/%,$(wildcard src/*/*.c src/*/*/*.c))
 CMD  := $(wildcard cmd/*.c)
 LIB  := $(O)/libwprof.a
@@ -79,7 +80,7 @@ pkg = $(shell pkg-config --modversion $(1) 2>/dev/null)
 # $(call remember,TEXT): writes TEXT to the target where it says something else.
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(O)/flags: force
-	$(call remember,$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(LDFLAGS) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF) NO_GRAPHVIZ=$(NO_GRAPHVIZ) NO_CMARK=$(NO_CMARK))
+	$(call remember,$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(LDFLAGS) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF) NO_GRAPHVIZ=$(NO_GRAPHVIZ) NO_CMARK=$(NO_CMARK) NO_SQLITE=$(NO_SQLITE))
 $(O)/version: force
 	$(call remember,$(VERSION))
 $(O)/sources: force
@@ -95,6 +96,7 @@ $(O)/features.mk: Makefile $(O)/flags
 	@{ echo 'HAVE_PFM := $(if $(NO_PFM),,$(call probe,perfmon/pfmlib.h,-lpfm))'; \
 	echo 'HAVE_LZMA := $(if $(NO_LZMA),,$(call probe,lzma.h,-llzma))'; \
 	echo 'HAVE_CMARK := $(if $(NO_CMARK),,$(call probe,cmark.h,-lcmark))'; \
+	echo 'HAVE_SQLITE := $(if $(NO_SQLITE),,$(call probe,sqlite3.h,-lsqlite3))'; \
 	echo 'HAVE_GRAPHVIZ := $(if $(NO_GRAPHVIZ),,$(call probe,graphviz/gvc.h,-lgvc -lcgraph))'; } >$@.tmp
 	@mv $@.tmp $@
 
@@ -110,6 +112,7 @@ $(O)/features.def: $(O)/features.mk
 	$(call feature,zlib,1,zlib $(call pkg,zlib),traces in gzip); \
 	$(call feature,graphviz,$(HAVE_GRAPHVIZ),graphviz $(call pkg,libgvc),pictures of the topology); \
 	$(call feature,cmark,$(HAVE_CMARK),cmark $(call pkg,libcmark),the page of a report); \
+	$(call feature,sqlite,$(HAVE_SQLITE),sqlite $(call pkg,sqlite3),databases of Nsight Systems); \
 	$(call feature,pfm,$(HAVE_PFM),libpfm4,hardware events by name); \
 	} >$@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@

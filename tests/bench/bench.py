@@ -193,6 +193,32 @@ def bench_rates(bench, quick):
                      f"gate of 5 %: {100 * case['gate']:.2g} %; the interval held it {100 * case['covered']:.3g} %")
 
 
+# ---- traces of others ----
+
+
+def bench_kineto(bench, quick):
+    shared = os.environ.get("WPROF_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
+    source = os.path.join(shared, "kineto", "diff-control.json.gz")
+    if not os.path.exists(source):
+        bench.skip("import of a trace", "the shared data (kineto)")
+        return
+    megabytes = int(os.environ.get("WPROF_BENCH_TRACE_MB", "100" if quick else "300"))
+    trace, session = os.path.join(bench.work, "big.json"), os.path.join(bench.work, "trace")
+    run([sys.executable, os.path.join(HERE, "make_kineto.py"), source, str(megabytes), trace])
+    size = os.path.getsize(trace) / 1e6
+
+    def again():
+        shutil.rmtree(session, ignore_errors=True)
+        return run([bench.wprof, "import", "-o", session, trace])
+
+    took = sorted((again() for _ in range(3)), key=lambda t: t[2])
+    python = run([sys.executable, "-c", "import json, sys; json.load(open(sys.argv[1]))", trace])
+    bench.figure(f"import of {size:.0f} MB of PyTorch's trace, CPU time", size / took[1][2], "MB/s", ">= 200 MB/s",
+                 f"Python's json alone {size / python[2]:.0f} MB/s, {python[1]:.0f} MB RSS")
+    bench.figure("  its memory (1 GB: WPROF_BENCH_TRACE_MB=1000)", max(t[1] for t in took), "MB", "<= 300 MB")
+    os.remove(trace)
+
+
 def bench_start(bench):
     true = median_of(11, lambda: run(["true"])[0])
     seconds = median_of(11, lambda: run([bench.wprof, "version"])[0])
@@ -229,6 +255,7 @@ def main():
         bench_folded(bench, quick)
         bench_diff(bench, quick)
         bench_rates(bench, quick)
+        bench_kineto(bench, quick)
         bench_tick(bench)
         bench_recording(bench, quick)
         with open(args[1], "w") as f:

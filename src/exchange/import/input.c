@@ -115,6 +115,11 @@ int input_read_all(struct input *in, struct buf *out, struct err *e)
     return n < 0 ? -1 : 0;
 }
 
+int input_is_packed(const struct input *in)
+{
+    return in->gz != NULL;
+}
+
 const char *input_damage(const struct input *in)
 {
     return in->gz ? gunzip_damage(in->gz) : NULL;

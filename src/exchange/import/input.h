@@ -35,6 +35,8 @@ void input_release(struct input *in);
 ssize_t input_read(void *in, void *p, size_t n, struct err *e);
 int input_read_all(struct input *in, struct buf *out, struct err *e); /* appends the rest */
 
+int input_is_packed(const struct input *in);
+
 /* Why the end was reached too early: of packed files; NULL: it was not, as far as one can tell. */
 const char *input_damage(const struct input *in);
 

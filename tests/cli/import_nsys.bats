@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Databases of Nsight Systems.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    need_python sqlite3
+    "$PYTHON" "$ROOT/tests/tools/make_nsys.py" report.sqlite
+}
+
+need_sqlite() {
+    "$WPROF" version | grep -qE '^  sqlite +yes' || skip "needs SQLite in the build"
+}
+
+@test "import nsys: kernels, copies, calls, ranges; processes with the same correlation ids" {
+    need_sqlite
+    run -0 --separate-stderr "$WPROF" import -o s report.sqlite
+    [[ $stderr == *"2 kernels, 1 copy, 2 runtime calls, 1 driver call, 2 NVTX ranges, 1 NVTX mark"* ]]
+    [[ $stderr == *"1 definition of NVTX, 2 rows of other tables"* ]]
+    [[ $stderr == *"1 row that ends before it begins"* ]]
+    [[ $stderr == *"1 row without a start or an end"* ]]
+    [[ $stderr == *"1 call without a thread"* ]]
+    "$WPROF" export --metric gpu s >got
+    diff - got <<'END'
+python3;worker;cudaMemcpyAsync_v3020;CUDA:Memcpy HtoD (Pinned -> Device) 400
+python3;worker;forward;cudaLaunchKernel_v7000;CUDA:gemm(float*) 3000
+server;cuLaunchKernel;CUDA:gemm(float*) 500
+END
+    "$WPROF" show --units step s | grep -q 'step 3 .*7.5 us'
+    "$WPROF" show s | grep -q 'when  *2023-11-14 22:13:20 UTC'
+}
+
+@test "import nsys: what is damaged, empty, packed, from a pipe, or no such database" {
+    need_sqlite
+    head -c 3000 report.sqlite >cut.sqlite
+    run -3 "$WPROF" import -o s cut.sqlite
+    [[ $output == *"SQLite: "* ]]
+    "$PYTHON" -c 'import sqlite3; d = sqlite3.connect("other.sqlite"); d.execute("CREATE TABLE t (a)"); d.commit()'
+    run -3 "$WPROF" import -o s other.sqlite
+    [[ $output == *"nsys export --type sqlite"* ]]
+    gzip -k report.sqlite
+    run -3 "$WPROF" import -o s report.sqlite.gz
+    [[ $output == *"not through a pipe"* ]]
+    run -3 "$WPROF" import -o s - <report.sqlite
+    [[ $output == *"not through a pipe"* ]]
+    [ ! -e s ]
+}
+
+@test "import nsys: a view in the place of a table does nothing" {
+    need_sqlite
+    "$PYTHON" -c 'import sqlite3
+d = sqlite3.connect("report.sqlite")
+d.execute("DROP TABLE OSRT_API")
+d.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY RENAME TO m")
+d.execute("CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS SELECT * FROM m")
+d.commit()'
+    run -3 "$WPROF" import -o s report.sqlite
+    [[ $output == *CUPTI_ACTIVITY_KIND_MEMCPY* ]]
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A small database as `nsys export --type sqlite` writes it: make_nsys.py FILE
+
+Two processes whose correlation ids are the same; kernels with known times under NVTX ranges; rows that make no sense.
+"""
+import sqlite3
+import sys
+
+STRINGS = {1: "gemm(float*)", 2: "cudaLaunchKernel_v7000", 3: "cudaMemcpyAsync_v3020", 4: "cuLaunchKernel", 5: "forward",
+           6: "step", 7: "worker"}
+
+
+def thread(pid, tid):
+    return 0x1 << 56 | pid << 24 | tid
+
+
+def main():
+    db = sqlite3.connect(sys.argv[1])
+    db.executescript("""
+        PRAGMA page_size = 512;
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+            streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER,
+            registersPerThread INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER,
+            blockZ INTEGER, staticSharedMemory INTEGER, dynamicSharedMemory INTEGER, graphNodeId INTEGER);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+            streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER,
+            srcKind INTEGER, dstKind INTEGER);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER,
+            correlationId INTEGER, nameId INTEGER, returnValue INTEGER);
+        CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, textId INTEGER,
+            globalTid INTEGER);
+        CREATE TABLE OSRT_API (start INTEGER, end INTEGER);
+        CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
+        CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
+        CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER);
+    """)
+    db.executemany("INSERT INTO StringIds VALUES (?, ?)", STRINGS.items())
+    kernel = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?,?,0,1,7,?,?,1,1,32,64,2,1,128,1,1,1024,512,NULL)"
+    db.executemany(kernel, [(2000, 5000, 9, thread(100, 0)), (6000, 6500, 9, thread(200, 0)),
+                            (9000, 8000, 10, thread(100, 0)), (None, 8000, 10, thread(100, 0))])
+    db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (7000, 7400, 1, 1, 8, 11, ?, 4096, 1, 2, 3)",
+               (thread(100, 0),))
+    db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?,?,?)",
+                   [(1000, 1100, 0, thread(100, 101), 9, 2, 0), (1000, 1100, 1, thread(200, 200), 9, 4, 0),
+                    (6900, 6950, 0, thread(100, 101), 11, 3, 2), (1, 2, 0, 0, 3, 2, 0)])
+    db.executemany("INSERT INTO NVTX_EVENTS VALUES (?,?,?,?,?,?)",
+                   [(900, 1500, 59, None, 5, thread(100, 101)), (500, 8000, 60, "step 3", None, thread(100, 101)),
+                    (3000, None, 34, None, 6, thread(100, 101)), (0, None, 75, "domain", None, None)])
+    db.executemany("INSERT INTO OSRT_API VALUES (?,?)", [(1, 2), (3, 4)])
+    db.execute("INSERT INTO ThreadNames VALUES (7, 0, ?)", (thread(100, 101),))
+    db.executemany("INSERT INTO PROCESSES VALUES (?,?,?)", [(thread(100, 0), 100, "/usr/bin/python3"),
+                                                            (thread(200, 0), 200, "server")])
+    db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000)")
+    db.commit()
+
+
+main()
