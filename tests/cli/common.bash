@@ -75,6 +75,11 @@ quality() {
     "$WPROF" show --json "$1" | python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"
 }
 
+# whole DIR [SHARE]: all stacks but SHARE (0.5 %) of them, and but a few of a program's first and last moments, reach the root.
+whole() {
+    holds "(1 - $(quality "$1" unwound_share)) * $(quality "$1" taken) <= ${2:-0.005} * $(quality "$1" taken) + 5"
+}
+
 # held_by DIR FUNCTION HOLDER: what part of the time that threads wait for futexes in FUNCTION is for a mutex of HOLDER.
 held_by() {
     "$WPROF" show --waits --top 0 --json "$1" |

@@ -22,10 +22,6 @@ rec() {
     rm -f "/tmp/perf-$(python3 -c 'import json; print(json.load(open("s/meta.json"))["pid"])').map" # run-times leave theirs
 }
 
-whole() {
-    holds "$(quality s unwound_share) >= 0.99"
-}
-
 # has_language NAME
 has_language() {
     "$WPROF" show --json s | python3 -c 'import json,sys; sys.exit(sys.argv[1] not in json.load(sys.stdin)["languages"])' "$1"
@@ -62,7 +58,7 @@ node_rec() {
     split_70 'main \(known.js\);.*hot_a \(known.js\);leaf_a \(known.js\)' 'main \(known.js\);.*hot_b \(known.js\);leaf_b \(known.js\)'
     [ "$(samples s 'hot_a.*leaf_b|hot_b.*leaf_a')" = 0 ]
     holds "$(share s '^node;_start;.*main \(known.js\);' 'leaf_[ab]') > 0.99"
-    whole
+    whole s 0.01
     has_language javascript
     holds "$(quality s scanned) <= 0.02 * $(samples s)"
 }
@@ -76,31 +72,31 @@ node_rec() {
 @test "node: recursion has its depth" {
     node_rec -- node "$ROOT/tests/workloads/known.js" deep 1
     holds "$(share_deep 101 'descend \(known.js\)' leaf_a) > 0.95"
-    whole
+    whole s 0.01
 }
 
 @test "node: native functions, callbacks from built-in ones, the collector, worker threads" {
     node_rec -- node "$ROOT/tests/workloads/known.js" zlib 1
     holds "$(share s 'main \(known.js\);.*deflate' 'deflate') > 0.98"
     [ "$(samples s 'main \(known.js\);.*pack \(known.js\);.*deflate')" -gt 20 ] # until it is inlined into main
-    whole
+    whole s 0.01
     node_rec -- node "$ROOT/tests/workloads/known.js" sort 1
     holds "$(share s 'main \(known.js\);.*sort \(known.js\);Builtins_ArrayPrototypeSort;.*\(anonymous:[0-9]+:[0-9]+\) \(known.js\);leaf_a' 'leaf_a') > 0.95"
-    whole
+    whole s 0.01
     node_rec -- node "$ROOT/tests/workloads/known.js" garbage 1
-    whole
+    whole s 0.01
     # small built-in functions may hide their caller
     holds "$(share s 'main \(known.js\)' 'top level\) \(known.js\);.') > 0.85"
     node_rec -- node "$ROOT/tests/workloads/known.js" workers 1.5
     split_70 'start_thread;.*Worker.*main \(known.js\);.*hot_a' 'start_thread;.*Worker.*main \(known.js\);.*hot_b'
-    whole
+    whole s 0.01
 }
 
 @test "node: without names the session says what would give them; the stacks are whole all the same" {
     need_command node
     rec -- node "$ROOT/tests/workloads/known.js" split 1
     notes | grep -q 'record --jit-names'
-    whole
+    whole s 0.01
     [ "$(samples s 'leaf_a')" = 0 ]
 }
 
@@ -160,7 +156,7 @@ warm() {
     in_three java_rec_70 --jvm -- java -cp "$CLASSES" Known split 2.5
     [ "$(samples s 'hotA;Known.leafB|hotB;Known.leafA')" = 0 ]
     holds "$(share s '^java;clone3?;start_thread;.*JavaMain;.*JavaCalls' 'Known.leaf[AB]') > 0.98"
-    whole
+    whole s 0.01
     has_language java
     holds "$(quality s scanned) <= 0.02 * $(samples s)"
     [ -z "$(notes | grep guessed)" ]
@@ -192,15 +188,15 @@ warm() {
     rec --jvm -- java -cp "$CLASSES" Known deep 2
     # compiled, a frame holds two calls: one is inlined into the other
     holds "$(share_deep 50 'Known.descend|Interpreter' leafA) > 0.95"
-    whole
+    whole s 0.01
     rec --jvm -- java -cp "$CLASSES" Known zip 1.5
     holds "$(share s 'JavaCalls.*(Interpreter|Known.pack|Deflater.deflate).*;Java_java_util_zip_Deflater_deflate' 'Deflater_deflate') > 0.98"
-    whole
+    whole s 0.01
     rec --jvm -- java -cp "$CLASSES" Known threads 1
     for i in 0 1 2; do
         holds "$(samples s "^java;worker-$i;.*Known.leaf[AB]") > 20"
     done
-    whole
+    whole s 0.01
 }
 
 @test "java --jvm: in pid and mount namespaces with a /tmp that ends with them" {
@@ -247,7 +243,7 @@ EOS
     notes | grep -q 'record --jit-names'
     rec --jit-names -- "$PYTHON" conv.py
     holds "$(share s 'Conv2d.forward.*jit_[a-z0-9_]+' 'Conv2d.forward.*(jit_|\[jit\])') > 0.95"
-    whole
+    whole s 0.01
 }
 
 @test "python -X perf: its trampolines are no frames" {
@@ -260,7 +256,7 @@ EOS
     holds "$(share s '<module> \(split.py\);.*slow_a \(split.py\)' 'slow_[ab]') > 0.6"
     [ "$(samples s 'py::|\[jit\]')" = 0 ]
     holds "$(quality s python_share) >= 0.98"
-    whole
+    whole s 0.01
 }
 
 @test "a perf map of 200 MB is read, to its last line" {
