@@ -162,19 +162,20 @@ no_session() {
 
 @test "--duration seals and waits for the command" {
     need_tier_a
-    mapfile -t cmd < <(busy 2 5)
-    fails 5 "$WPROF" record --duration 600ms -F 499 -o s -- "${cmd[@]}"
+    # a command that ends once the session is sealed, or fails
+    fails 5 "$WPROF" record --duration 600ms -F 499 -o s -- sh -c '
+        for i in $(seq 2000); do ! grep -q \"sealed\" s/meta.json || exit 5; sleep 0.02; done'
     [ "$(meta s end_reason)" = duration ]
-    holds "$(meta s duration_s) < 1.8"
+    holds "$(meta s duration_s) >= 0.6"
     holds "$(samples s) > 5"
 }
 
 @test "--delay records later" {
     need_tier_a
     mapfile -t cmd < <(busy 2)
+    local began=$EPOCHREALTIME
     "$WPROF" -q record --delay 1s -o s -- "${cmd[@]}"
-    # what the command took, but for the delay and what came after it
-    holds "$(meta s duration_s) < 1.8"
+    holds "$(meta s duration_s) + 1 < $EPOCHREALTIME - $began"
     holds "$(samples s) > 10"
 }
 
@@ -183,7 +184,6 @@ no_session() {
     mapfile -t cmd < <(busy 3 6)
     fails 6 "$WPROF" record -F 999 --max-size 4k -o s -- "${cmd[@]}"
     [ "$(meta s end_reason)" = max-size ]
-    holds "$(meta s duration_s) < 2.7"
     holds "$(samples s) > 10"
 }
 
@@ -258,8 +258,8 @@ no_session() {
 
 @test "attached: ends with the process, and with its whole tree followed" {
     need_tier_a
-    mapfile -t cmd < <(busy 3)
-    "${cmd[@]}" &
+    mapfile -t cmd < <(busy 2)
+    sh -c 'until [ -s s/events.wlog ]; do sleep 0.05; done; "$@"' sh "${cmd[@]}" &
     local pid=$!
     STARTED=$pid
     fails 0 "$WPROF" record -p "$pid" -p 1999999991 -o s
