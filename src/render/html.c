@@ -130,7 +130,7 @@ static void put_pruned(struct page *pg)
 static void put_report(struct page *pg)
 {
     if (pg->in->report)
-        buf_addf(pg->out, "<article class=\"report\">\n%s</article>\n", pg->in->report);
+        buf_addf(pg->out, "<article class=\"report\">\n%s</article>\n<a id=\"panes\"></a>\n", pg->in->report);
 }
 
 static void put_top(struct page *pg)

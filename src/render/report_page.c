@@ -4,6 +4,7 @@
 #include "render/report_parts.h"
 
 #include "render/markdown.h"
+#include "render/timeline_svg.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,13 +72,16 @@ static const struct renderer_ops *page_renderer(void)
 int report_html(const struct report *r, const struct report_page *page, struct buf *out, struct err *e)
 {
     struct render_input in = *page->in;
-    struct buf text = {0}, html = {0};
+    struct buf text = {0}, html = {0}, timeline = {0};
     struct report_doc d;
     int rc;
 
     doc_init(&d, r, &text);
     d.html = 1;
     d.flame = element(page->flame);
+    if (page->in->timeline)
+        timeline_svg(page->in->timeline, &timeline);
+    d.timeline = timeline.len ? buf_str(&timeline) : NULL;
     d.topology = element(page->topology);
     rc = report_doc_fill(&d, e);
     if (!rc)
@@ -90,5 +94,6 @@ int report_html(const struct report *r, const struct report_page *page, struct b
     doc_release(&d);
     buf_release(&text);
     buf_release(&html);
+    buf_release(&timeline);
     return rc;
 }

@@ -205,9 +205,12 @@ static void put_picture(struct report_doc *d, const char *svg, const char *class
 
 static void put_flame(struct report_doc *d)
 {
-    if (!d->flame)
-        return;
-    put_picture(d, d->flame, "static");
+    if (d->html)
+        report_link(d);
+    if (d->flame)
+        put_picture(d, d->flame, "static");
+    if (d->timeline)
+        put_picture(d, d->timeline, "static");
 }
 
 static void put_topology(struct report_doc *d)
@@ -219,7 +222,7 @@ static void put_topology(struct report_doc *d)
     report_heading(d, 2, "Topology");
     buf_addf(d->out, "%zu nodes, %zu edges, %zu processes.\n", r->nodes, r->edges, r->processes);
     if (d->topology)
-        put_picture(d, d->topology, "topology");
+        put_picture(d, d->topology, "static");
 }
 
 static void put_sections(struct report_doc *d)

@@ -11,9 +11,9 @@ struct report_doc {
     const struct report *r;
     struct figures figures;
     struct buf *out;
-    int html;                     /* tables and pictures go to `blocks` */
-    VEC(char *) blocks;           /* owned */
-    const char *flame, *topology; /* pictures; NULL: none */
+    int html;                                /* tables and pictures go to `blocks` */
+    VEC(char *) blocks;                      /* owned */
+    const char *flame, *timeline, *topology; /* pictures; NULL: none */
 };
 
 /* Fills templates/report.md into d->out. -1 with `e`. */
@@ -26,6 +26,8 @@ void report_code(struct report_doc *d, const char *s);  /* a foreign name */
 void report_heading(struct report_doc *d, unsigned level, const char *s);
 void report_table_put(struct report_doc *d, const struct table *t);
 void report_block(struct report_doc *d, struct buf *html); /* takes the HTML over, and puts it here */
+
+void report_link(struct report_doc *d); /* to the page's panes */
 
 /* The page's bar of the wall time. */
 void report_bar(struct report_doc *d);

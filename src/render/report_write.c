@@ -83,6 +83,16 @@ void report_block(struct report_doc *d, struct buf *html)
     *vec_push(&d->blocks) = html->data ? buf_detach(html) : mem_strdup("");
 }
 
+void report_link(struct report_doc *d)
+{
+    struct buf html = {0};
+
+    buf_addstr(&html, "<p class=\"scripted-only\"><a href=\"#panes\">Flame graph, functions, timeline and "
+                      "topology</a> are below "
+                      "the tables.</p>");
+    report_block(d, &html);
+}
+
 /* ---- tables ---- */
 
 static int is_shown(const struct table *t, size_t c)

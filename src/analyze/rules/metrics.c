@@ -162,7 +162,7 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
 {
     const struct metrics_sum *running = metrics_sums_find(&d->sums, 0, METRIC_ID_SCHED_RUNNING);
     double delay = total(d, METRIC_ID_SCHED_DELAY), cpu = cpus_used(d) * (double)d->wall_ns, share;
-    int others; /* this program alone would have CPUs enough */
+    int others; /* less than half of those that want to run are this program's */
     unsigned cpus = d->s->meta.ncpus;
     struct words w = {0};
     struct lead_time t;
@@ -189,7 +189,7 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
     if (t.ns)
         finding_of_lead(x, &t, d);
     set_process(x, d, most_of(d, METRIC_ID_SCHED_DELAY));
-    others = (cpu + delay) / (double)d->wall_ns <= cpus;
+    others = running && (cpu + delay) / (double)d->wall_ns < running->mean / 2;
     x->title = mem_strdup(others ? "Other programs take the CPUs that this one wants"
                                  : "More threads want to run than there are CPUs");
     x->evidence = mem_printf(
