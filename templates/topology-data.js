@@ -17,7 +17,7 @@ function decodeTopology(text) {
         edge.b.edges.push(edge);
     }
     const boxes = data.boxes.map(([label, kind, parent, x, y, w, h]) => ({label: visible(label), kind, parent, x, y, w, h}));
-    return {...data, title: visible(data.title), notes: data.notes.map(visible), nodes, edges, boxes};
+    return {...data, title: visible(data.title), notes: data.notes.map(visible), unseen: data.unseen.map(visible), nodes, edges, boxes};
 }
 
 function decodeAttrs(flat, names) {

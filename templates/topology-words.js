@@ -76,7 +76,7 @@ class TopologyWords {
             return;
         }
         root.append(...this.timeRows(node).map(({label, ns, share}) => makePart("div", `${label} ${formatDuration(ns)}, ${share} of all`)));
-        const attrs = this.attrRows(node).slice(0, 8).map(([name, value]) => `${name}: ${value.slice(0, 160)}`);
+        const attrs = this.attrRows(node).filter(([name]) => !node.times || name === "cmdline").slice(0, 8).map(([name, value]) => `${name}: ${value.slice(0, 160)}`);
         const members = node.members.slice(0, 6).map(member => member.label);
         const more = node.members.length + node.left - members.length;
         if (more > 0 && members.length)
@@ -136,6 +136,8 @@ class TopologySide {
                                (model.nodes.length < model.of_nodes ? `, drawn as ${formatCount(model.nodes.length)} and ${formatCount(model.edges.length)}` : "")));
         for (const note of model.notes)
             this.add(makePart("p", note, "side-lane"));
+        if (model.unseen.length)
+            this.add(makePart("h4", "Not seen"), ...model.unseen.map(line => makePart("p", line, "side-lane")));
         const recorded = model.nodes.filter(node => node.times && !node.hidden && node.times.some(ns => ns > 0));
         recorded.sort((a, b) => b.times[0] - a.times[0]);
         this.addList("CPU time of processes", recorded.slice(0, 8).map(node => this.makeItem(
@@ -209,8 +211,8 @@ class TopologySide {
         kind.prepend(words.makeSwatch("edge", model.relations[edge.kind].id));
         this.add(makePart("h3", words.edgeTitle(edge)), kind, ...words.edgeLines(edge).map(line => makePart("p", line)),
                  makePart("p", model.relations[edge.kind].meaning + ".", "side-hint"));
-        this.addList("Its ends", [edge.a, edge.b].map(node => this.makeItem(model.name(node), "select it",
-            words.makeSwatch("node", model.kinds[node.kind].id), () => this.pane.goTo({node}))));
+        this.addList("Its ends", [edge.a, edge.b].map((node, i) => this.makeItem(model.name(node), "select it",
+            words.makeSwatch("node", model.kinds[node.kind].id), () => this.pane.goTo({node}), "ab"[i])));
     }
 }
 

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "render/picture.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #define MAX_NODES   3000   /* that a browser moves about without effort */
 #define MAX_MEMBERS 20000  /* nodes named of those that are folded, in all */
-#define MAX_VALUE   300    /* bytes of an attribute's text */
+#define MAX_VALUE   300    /* bytes of a text */
 #define MAX_ROOM    600000 /* bytes of attributes and members */
 
 /* Of a process, put there by the recording; shown as times and not as attributes. */
@@ -363,6 +364,28 @@ static void put_boxes(struct encoder *x)
     json_end_array(&x->w);
 }
 
+/* What the sources of the graph did not see. */
+static void put_unseen(struct encoder *x)
+{
+    json_array(&x->w, "unseen");
+    for (size_t i = 0; i < x->g->coverage.n; i++) {
+        const struct graph_coverage *c = &x->g->coverage.a[i];
+        int failed = !strcmp(c->state, "failed") || !strcmp(c->state, "timed out");
+        struct buf line = {0};
+
+        if (!failed && !c->denied)
+            continue;
+        buf_addf(&line, "%s: %s", c->source, failed ? c->state : "");
+        if (c->denied)
+            buf_addf(&line, "%s%" PRIu64 " denied", failed ? ", " : "", c->denied);
+        if (*c->detail)
+            buf_addf(&line, " (%s)", c->detail);
+        put_text(x, buf_str(&line));
+        buf_release(&line);
+    }
+    json_end_array(&x->w);
+}
+
 static void put_words(struct encoder *x)
 {
     json_str(&x->w, "title", x->p.title);
@@ -376,6 +399,7 @@ static void put_words(struct encoder *x)
     for (size_t i = 0; i < x->p.notes.n; i++)
         json_str(&x->w, NULL, x->p.notes.a[i]);
     json_end_array(&x->w);
+    put_unseen(x);
     json_array(&x->w, "times");
     for (size_t t = 0; t < TIMES; t++)
         json_str(&x->w, NULL, times[t].label);

@@ -8,11 +8,12 @@
  * members, left out] edges  [kind, a, b, goes both ways, count, bytes a to b, bytes b to a, messages a to b,
  * messages b to a, first, last, weight or null, ns that a waited for b, ns that b waited for a, label]
  *
- * `kinds` and `relations` are those in use; a kind is an index into them. Places are points, those of nodes
- * their middles; without boxes around the nodes, no box has a place. first and last are ns after `from_ms`,
- * 0: not known. times has ns for each of `times`, of all processes that the node stands for, 0 where none of
- * them was recorded. attributes is [index into names, value, ...]; members, of a node that stands for
- * several, [label, pid or 0, ...] and how many were left out.
+ * `unseen` has a line for each source that failed or was denied something. `kinds` and `relations` are those
+ * in use; a kind is an index into them. Places are points, those of nodes their middles; without boxes around
+ * the nodes, no box has a place. first and last are ns after `from_ms`, 0: not known. times has ns for each
+ * of `times`, of all processes that the node stands for, 0 where none of them was recorded. attributes is
+ * [index into names, value, ...]; members, of a node that stands for several, [label, pid or 0, ...] and how
+ * many were left out.
  */
 #ifndef WPROF_RENDER_TOPOLOGY_DATA_H
 #define WPROF_RENDER_TOPOLOGY_DATA_H

@@ -38,6 +38,7 @@ def topology_tells_what_is_under_the_pointer(p):
     p.open("topology")
     p.browser.key("o")
     assert p.visible("#pane-topology") and not p.visible("#pane-flame")
+    assert "Not seenpipe: 2 deniedgpu: timed out (the driver hangs)" in what(p), what(p)
     p.browser.mouse("mouseMoved", *topology_node(p, "python3 (101)"))
     p.browser.settle()
     for part in ("python3 (101)", "process", "on the CPU 2.50 s, 25.0 % of all", "blocked on I/O 6.00 s, 100 % of all"):

@@ -79,6 +79,10 @@ static void times_and_waits_are_told(void **state)
 
     topology_training(&g, HOSTILE);
     doc = encode(&g, 100, &out);
+    assert_int_equal(json_get(json_root(doc), "unseen")->len, 2);
+    assert_string_equal(item(json_get(json_root(doc), "unseen"), 0)->str, "pipe: 2 denied");
+    assert_string_equal(item(json_get(json_root(doc), "unseen"), 1)->str,
+                        "gpu: timed out (the driver hangs)");
     trainer = find(doc, "nodes", 0, "python3 (100)");
     assert_int_equal(item(item(trainer, 12), 0)->integer, 7500000000);
     assert_int_equal(item(item(trainer, 12), 2)->integer, 2500000000);

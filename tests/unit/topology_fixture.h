@@ -63,6 +63,11 @@ static inline void topology_training(struct graph *g, const char *other)
     graph_edge_weight(graph_edge(g, GRAPH_EDGE_WAIT, trainer, worker), 2e9);
     graph_edge_weight(graph_edge(g, GRAPH_EDGE_WAIT, worker, trainer), 5e8);
     graph_edge(g, GRAPH_EDGE_PIPE, worker, watcher);
+    graph_cover(g, &(struct graph_coverage){.source = "process", .state = "ok", .detail = "", .seen = 3});
+    graph_cover(g, &(struct graph_coverage){
+                       .source = "pipe", .state = "partial", .detail = "", .seen = 3, .denied = 2});
+    graph_cover(
+        g, &(struct graph_coverage){.source = "gpu", .state = "timed out", .detail = "the driver hangs"});
 }
 
 /* Fifty containers of fifty processes, each with a thread. */
