@@ -36,8 +36,9 @@ struct off_task {
     __u8 stack; /* enum wire_stack_state */
     __u8 flags; /* WIRE_SPAN_ */
     __u8 place; /* of this span; see off_place() */
-    __u8 late;  /* the last span is in its late_slot() */
-    __u8 pad[2];
+    __u8 pad[3];
+    __u32 late; /* 1: the last span is in its late_slot() */
+    __u32 pad2;
     __u8 shorts[OFF_PLACES]; /* spans there since the last one that was listed, up to OFF_SHORT_RUN */
     struct off_exact exact;
     __u64 ns[WIRE_OFF_REASONS];

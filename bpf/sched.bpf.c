@@ -186,9 +186,8 @@ static __always_inline void off_late_give_up(struct off_cpu *c, struct off_task 
 {
     struct late *l;
 
-    if (!o->late)
+    if (!__sync_val_compare_and_swap(&o->late, 1, 0))
         return;
-    o->late = 0;
     l = late_slot(t->pid);
     if (!l || l->tid != t->pid)
         return;
@@ -242,7 +241,7 @@ static int off_late_take(struct bpf_map *map, void *key, void *value)
     unsigned long irqs;
     struct off_cpu *c;
 
-    if (!o || !o->late || l->tid != t->pid)
+    if (!o || l->tid != t->pid || !__sync_val_compare_and_swap(&o->late, 1, 0))
         return 0;
     bpf_local_irq_save(&irqs);
     c = off_here();
@@ -250,7 +249,6 @@ static int off_late_take(struct bpf_map *map, void *key, void *value)
         off_late_stack(c, l, t);
         off_late_span(c, l);
     }
-    o->late = 0;
     bpf_local_irq_restore(&irqs);
     return 0;
 }
@@ -424,7 +422,7 @@ static __always_inline int off_send_span(struct off_cpu *c, struct off_task *o, 
         return -1;
     if (!off_late(c, o, t, blocked, runnable, now))
         return 0;
-    if (o->stack == WIRE_STACK_LATE)
+    if (o->stack == WIRE_STACK_LATE && !(o->flags & WIRE_SPAN_OPEN))
         o->stack = WIRE_STACK_BUDGET;
     r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
     if (!r)
@@ -681,6 +679,25 @@ int off_begin(struct bpf_iter__task *ctx)
     off_wait(&o->wait, t, state);
     off_open(o, t, WIRE_STACK_BEFORE, !state);
     if (state)
+        off_send_before(o, t, p);
+    return 0;
+}
+
+/* Before that: whoever's stack was to be taken when it is back stands still, to be looked at. */
+SEC("iter/task")
+int off_rest(struct bpf_iter__task *ctx)
+{
+    struct task_struct *t = ctx->task;
+    struct wire_proc *p;
+    struct off_task *o;
+    __u32 tgid;
+
+    if (!t)
+        return 0;
+    tgid = t->tgid;
+    p = bpf_map_lookup_elem(&procs, &tgid);
+    o = bpf_task_storage_get(&off_tasks, t, 0, 0);
+    if (o && o->out && !o->woken && o->stack == WIRE_STACK_LATE)
         off_send_before(o, t, p);
     return 0;
 }

@@ -234,8 +234,9 @@ enum wire_stack_state {
     WIRE_STACK_ROOM,   /* the ring was too full */
     WIRE_STACK_BEFORE, /* it began before the recording; of a wait, WIRE_BLOCKED_BEFORE was sent, or lost */
     WIRE_STACK_NEW,    /* a new thread that has not run yet */
-    WIRE_STACK_LATE,   /* never crosses: it is taken when the thread is back */
-    WIRE_STACK_SAME,   /* it is still in the call whose stack was sent last */
+    WIRE_STACK_LATE, /* to be taken when the thread is back; at the end: WIRE_BLOCKED_BEFORE was sent, or lost
+                      */
+    WIRE_STACK_SAME, /* it is still in the call whose stack was sent last */
 };
 
 enum {

@@ -83,15 +83,19 @@ static void on_blocked(void *arg, const void *record, size_t n)
 {
     struct collector *c = arg;
     const struct wire_sample *s = record;
+    struct offcpu_pending *pending;
     const uint64_t *frames;
 
     if (n < sizeof(*s))
         return;
     frames = kernel_frames(s);
-    offcpu_copy(&offcpu_pending_get(&c->threads, s->task.tid)->blocked, s,
+    pending = offcpu_pending_get(&c->threads, s->task.tid);
+    offcpu_copy(&pending->blocked, s,
                 frames ? wait_kernel_inner(&c->kernel.schedule, frames, s->kernel_n) : 0);
-    if (s->pad & WIRE_BLOCKED_BEFORE)
-        offcpu_before_add(&c->before, s->task.tid);
+    if (!(s->pad & WIRE_BLOCKED_BEFORE))
+        return;
+    pending->before = 0; /* of a wait before */
+    offcpu_before_add(&c->before, s->task.tid);
 }
 
 /* Only the kernel's frames are there; why, says the marker. */
@@ -156,6 +160,11 @@ static uint32_t taken_stack(struct collector *c, const struct wire_span *s, stru
         return pending && offcpu_before_end(pending, flags) ? pending->before : marker(c, MARKER_BEFORE);
     case WIRE_STACK_NEW:
         return marker(c, MARKER_NEW);
+    case WIRE_STACK_LATE:
+        if (at && at->head.ts == s->head.ts && offcpu_before_end(pending, flags))
+            return pending->before;
+        c->over_budget++;
+        return marker(c, MARKER_BUDGET);
     case WIRE_STACK_BUDGET:
         c->over_budget++;
         return marker(c, MARKER_BUDGET);
@@ -494,10 +503,11 @@ static int offcpu_stop(struct collector *c, struct err *e)
 
     struct wire_off_stats st;
 
-    trace_poll(c->trace, NULL); /* room for what comes now */
+    bpfside_off_rest(c->trace->bpf, NULL);
+    trace_poll(c->trace, NULL); /* and room for what comes now */
     c->running = 0;
+    offcpu_before_look(&c->before, OFFCPU_BEFORE_LAST_NS);
     rc = bpfside_off_stop(c->trace->bpf, e);
-    offcpu_before_look(&c->before, OFFCPU_BEFORE_LAST_NS); /* open spans have ended, and are not read yet */
     if (trace_poll(c->trace, rc ? NULL : e) < 0)
         rc = -1;
     gils_turn(&c->trace->gils, UINT64_MAX);

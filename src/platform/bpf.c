@@ -110,12 +110,13 @@ static void learn_level(struct bpfside *b)
         log_debug("BPF_PROG_TEST_RUN: %s", strerror(errno));
 }
 
-/* The programs for off-CPU time: n of them; the first two run at the beginning and at the end. */
-enum { OFF_BEGIN, OFF_END, OFF_FIRST_ATTACHED, OFF_PROGRAMS = 6 };
+/* The programs for off-CPU time: n of them; the first three run at the beginning and at the end. */
+enum { OFF_BEGIN, OFF_REST, OFF_END, OFF_FIRST_ATTACHED, OFF_PROGRAMS = OFF_FIRST_ATTACHED + 4 };
 
 static void off_programs(const struct bpfside *b, struct bpf_program *progs[OFF_PROGRAMS])
 {
     progs[OFF_BEGIN] = b->skel->progs.off_begin;
+    progs[OFF_REST] = b->skel->progs.off_rest;
     progs[OFF_END] = b->skel->progs.off_end;
     progs[OFF_FIRST_ATTACHED] = b->skel->progs.off_fork;
     progs[OFF_FIRST_ATTACHED + 1] = b->skel->progs.off_waking;
@@ -447,6 +448,11 @@ int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, stru
         *vec_push(&b->off) = l;
     }
     return run_once(progs[OFF_BEGIN], "enter threads by BPF", e);
+}
+
+int bpfside_off_rest(struct bpfside *b, struct err *e)
+{
+    return run_once(b->skel->progs.off_rest, "find blocked threads by BPF", e);
 }
 
 int bpfside_off_stop(struct bpfside *b, struct err *e)

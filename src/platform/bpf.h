@@ -37,8 +37,10 @@ int bpfside_sample(struct bpfside *b, int perf_fd,
 void bpfside_sample_stop(struct bpfside *b); /* detaches all samplers */
 
 /* Off-CPU time. Start attaches and enters the threads that are there; it fails where the kernel has refused
- * those programs. Stop detaches and sends the spans that are still open. */
+ * those programs. Rest sends registers of those that are blocked, whose stacks were to be taken when they are
+ * back. Stop detaches and sends the spans that are still open. */
 int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, struct err *e);
+int bpfside_off_rest(struct bpfside *b, struct err *e);
 int bpfside_off_stop(struct bpfside *b, struct err *e);
 void bpfside_off_stats(struct bpfside *b, struct wire_off_stats *sum);
 

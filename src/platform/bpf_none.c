@@ -46,6 +46,11 @@ int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, stru
     return absent(e);
 }
 
+int bpfside_off_rest(struct bpfside *b, struct err *e)
+{
+    return absent(e);
+}
+
 int bpfside_off_stop(struct bpfside *b, struct err *e)
 {
     return absent(e);

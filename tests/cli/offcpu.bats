@@ -276,6 +276,32 @@ END
     holds "$(ns offcpu 'many.py.*(nanosleep|select)') >= 0.9e9 * $(duration)"
 }
 
+@test "long waits after short ones at the same place: where they are, also of one that lasts to the end" {
+    need_python
+    printf '6.18\n%s\n' "$(uname -r)" | sort -VC || skip "needs Linux 6.18 (stacks of threads that are back)"
+    cat >places.py <<'END'
+import select, time
+def idle(seconds):
+    select.select([], [], [], seconds)
+for i in range(10):
+    for j in range(20):
+        idle(0.00002)
+    idle(0.03)
+open("ready", "w").close()
+for j in range(20):
+    idle(0.00002)
+idle(60)
+END
+    "$WPROF" record -q --duration 30s -o s -- "$PYTHON" places.py &
+    local recorder=$!
+    until_true 20 [ -e ready ]
+    sleep 0.3
+    kill -INT "$recorder"
+    wait "$recorder" || true
+    holds "$(ns offcpu 'idle .places.*select') >= 0.95 * $(ns offcpu .)"
+    holds "$(ns offcpu 'idle .places.*select') >= 10 * 30e6 + 200e6"
+}
+
 @test "^C and kill -9 leave a session that opens" {
     for signal in INT KILL; do
         rm -rf s
