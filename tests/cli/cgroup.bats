@@ -92,7 +92,7 @@ life() {
     local first=$pid
     "$WORKLOADS/split" 60 >/dev/null 2>&1 3>&- & # outside
     started+=($!)
-    "$WPROF" record -q --tier "$1" --cgroup "$NAME" -o s 3>&- &
+    "$WPROF" record -q --tier "$1" -F 499 --cgroup "$NAME" -o s 3>&- &
     local recorder=$!
     recording s
     /usr/bin/env python3 "$BATS_FILE_TMPDIR/late.py" 3>&- &

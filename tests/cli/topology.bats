@@ -324,7 +324,7 @@ l.listen()
 b = os.fork()
 if not b:
     s = socket.create_connection(l.getsockname())
-    time.sleep(0.7) # there is a look, which knows whose sockets they are
+    time.sleep(1.2) # there is a look, which knows whose sockets they are
     s.sendall(b"x" * 7)
     os._exit(0)
 s = l.accept()[0]
