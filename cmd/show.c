@@ -162,6 +162,7 @@ static void show_overview(struct show *x)
     if (has_threads(&x->s.store.tasks))
         show_tasks(x, 1, few);
     show_gil(x, few);
+    show_gpu_overview(&x->s, few, &x->style, &x->out);
 }
 
 static int show_calls(struct show *x, struct err *e)

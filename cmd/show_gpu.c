@@ -42,6 +42,33 @@ static void put_odd(const struct gpu_odd *o, struct buf *out)
     }
 }
 
+static void put_devices(const struct gpu_trace *x, uint64_t top, const struct text_style *style,
+                        struct buf *out)
+{
+    struct table t;
+
+    gpu_devices_table(&t, x, 0);
+    show_table_text(&t, "Devices: from the first to the last that ran; what runs at a time counts once",
+                    style, out);
+    gpu_devices_table(&t, x, 1);
+    show_table_text(&t, "Why devices were idle; launch: from the end of the call to the start on the device",
+                    style, out);
+    gpu_blame_table(&t, x, top);
+    show_table_text(&t,
+                    "What the thread did that asked for what ran next, of all time that devices were idle",
+                    style, out);
+}
+
+void show_gpu_overview(const struct session *s, uint64_t top, const struct text_style *style, struct buf *out)
+{
+    struct gpu_trace x;
+
+    gpu_trace_init(&x, s);
+    if (x.ran.n)
+        put_devices(&x, top, style, out);
+    gpu_trace_release(&x);
+}
+
 void show_gpu(const struct session *s, uint64_t top, const struct text_style *style, struct buf *out)
 {
     enum gpu_steps_from from;
@@ -52,16 +79,7 @@ void show_gpu(const struct session *s, uint64_t top, const struct text_style *st
     if (!x.ran.n)
         log_warn("nothing ran on a GPU, or nothing was recorded of it (the collector gpu does; or import a "
                  "trace)");
-    gpu_devices_table(&t, &x, 0);
-    show_table_text(&t, "Devices: from the first to the last that ran; what runs at a time counts once",
-                    style, out);
-    gpu_devices_table(&t, &x, 1);
-    show_table_text(&t, "Why devices were idle; launch: from the end of the call to the start on the device",
-                    style, out);
-    gpu_blame_table(&t, &x, top);
-    show_table_text(&t,
-                    "What the thread did that asked for what ran next, of all time that devices were idle",
-                    style, out);
+    put_devices(&x, top, style, out);
     gpu_ranks_table(&t, &x);
     show_table_text(&t, "Ranks; whose part of a collective is the shortest came last, and the others waited",
                     style, out);

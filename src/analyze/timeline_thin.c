@@ -144,7 +144,7 @@ static void put_merged(struct timeline_job *j, const struct raw_span *a, size_t 
 
 static void put_spans(struct timeline_job *j, struct lane_plan *plan, uint64_t resolution)
 {
-    const struct raw_span *a = j->raws.a + plan->raw;
+    const struct raw_span *a = plan->nraw ? j->raws.a + plan->raw : NULL;
 
     plan->lane.first = (uint32_t)j->t->spans.n;
     for (size_t i = 0; i < plan->nraw;) {

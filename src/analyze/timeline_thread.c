@@ -187,10 +187,13 @@ void timeline_raws_begin(struct timeline_job *j, struct lane_plan *plan)
 
 void timeline_raws_end(struct timeline_job *j, struct lane_plan *plan)
 {
-    struct raw_span *a = j->raws.a + plan->raw;
+    struct raw_span *a;
     size_t i = 1;
 
     plan->nraw = j->raws.n - plan->raw;
+    if (!plan->nraw)
+        return;
+    a = j->raws.a + plan->raw;
     while (i < plan->nraw && by_depth(&a[i - 1], &a[i]) < 0)
         i++;
     if (i < plan->nraw)

@@ -4,6 +4,11 @@
  * loads must be sound: ids in range, parents before children, and what it folds to likewise.
  */
 #include "analyze/fold.h"
+#include "analyze/gpu_blame.h"
+#include "analyze/gpu_busy.h"
+#include "analyze/gpu_calls.h"
+#include "analyze/gpu_kernels.h"
+#include "analyze/timeline.h"
 #include "base/hash.h"
 #include "model/store_compact.h"
 #include "model/store_log.h"
@@ -47,6 +52,37 @@ static void check_ids(const struct store *s)
     }
 }
 
+/* Of what ran, every stream has its part, and no row is of anything else. */
+static void use_gpus(const struct store *s)
+{
+    const struct session session = {.store = *s};
+    struct timeline timeline;
+    struct gpu_trace x;
+    struct table t;
+    size_t ran = 0;
+
+    gpu_trace_init(&x, &session);
+    for (size_t i = 0; i < x.streams.n; i++)
+        ran += x.streams.a[i].n;
+    require(ran == x.ran.n && x.streams.n >= x.devices.n);
+    gpu_devices_table(&t, &x, 0);
+    table_release(&t);
+    gpu_streams_table(&t, &x, UINT32_MAX);
+    table_release(&t);
+    gpu_kernels_table(&t, &x, UINT32_MAX, 0);
+    table_release(&t);
+    gpu_stalls_table(&t, &x, 0);
+    table_release(&t);
+    gpu_blame_table(&t, &x, 0);
+    table_release(&t);
+    gpu_trace_release(&x);
+    timeline_build(&timeline, &session, &(struct timeline_opts){.max_spans = 100, .max_ticks = 100});
+    for (size_t i = 0; i < timeline.spans.n; i++)
+        require(timeline.spans.a[i].launch <= timeline.spans.n &&
+                timeline.spans.a[i].work <= timeline.works.n);
+    timeline_release(&timeline);
+}
+
 static void use(const struct store *s)
 {
     struct fold_opts o = {.inlines = 1, .samples = 1};
@@ -62,6 +98,7 @@ static void use(const struct store *s)
     if (!fold_store(&p, s, 0, &o, NULL) && p.nodes.n < EVENTS_MAX)
         profile_folded(&p, 0, &text);
     profile_release(&p);
+    use_gpus(s);
     buf_release(&text);
     store_release(&small);
 }
