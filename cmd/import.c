@@ -23,7 +23,8 @@ struct import_opts {
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", "auto",
-               "auto|folded|kineto|chrome|nsys|witty|topology", "what FILE is; auto: by what it begins with"),
+               "auto|folded|perf-script|kineto|chrome|nsys|witty|topology",
+               "what FILE is; auto: by what it begins with"),
     OPT_STRING('o', "output", struct import_opts, output, "DIR", "the session's directory"),
     OPT_FLAG(0, "force", struct import_opts, force, "replace DIR where it is a wprof session"),
 };
@@ -339,6 +340,6 @@ const struct command cmd_import = {
     .examples = "wprof import out.folded\n"
                 "wprof import trace_rank*.json.gz\n"
                 "wprof import graph.json\n"
-                "perf script | stackcollapse-perf.pl | wprof import --from folded -o perf-session -",
+                "perf script | wprof import -o perf-session -",
     .run = import_run,
 };

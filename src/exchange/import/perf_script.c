@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `perf script` prints: for each sample a line that says whose it is, of which event, when, and below it
+ * the frames, the innermost first, up to an empty line. Fields may be missing; a sample's only frame may
+ * stand behind its event. A process is its comm, whatever its threads are called.
+ */
+#include "exchange/import/import.h"
+#include "exchange/import/lines.h"
+#include "exchange/import/perf_frames.h"
+
+#include <string.h>
+
+enum { DEPTH_MAX = 1 << 16 };
+
+struct header {
+    const char *comm;
+    size_t comm_n;
+    uint64_t pid, tid, ts, period;
+    int period_told;
+    uint16_t cpu;
+    const char *event;
+    size_t event_n;   /* without the modifiers; 0: not told */
+    const char *rest; /* behind the event: a frame, or nothing */
+};
+
+struct perf_script {
+    struct store *s;
+    struct meta *m;
+    struct import_stats *st;
+    struct perf_frames frames;
+    struct strtab keys;                /* "comm pid tid" */
+    VEC(uint32_t) tasks;               /* by id of those - 1 */
+    VEC(struct perf_frames_run) lines; /* of the sample that is read, the innermost first */
+    struct event sample;
+    int open, java;
+    int whole;      /* the sample's only frame stood behind its event */
+    uint32_t event; /* strtab: the first one; the others are left out */
+    struct buf event_name;
+};
+
+/* ---- the line of a sample ---- */
+
+static const char *skip_space(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    return p;
+}
+
+static const char *token_end(const char *p, const char *end)
+{
+    while (p < end && *p != ' ' && *p != '\t')
+        p++;
+    return p;
+}
+
+static int number(const char **p, const char *end, uint64_t *v)
+{
+    const char *from = *p;
+
+    for (*v = 0; *p < end && **p >= '0' && **p <= '9' && *p - from < 18; ++*p)
+        *v = *v * 10 + (uint64_t)(**p - '0');
+    return *p > from ? 0 : -1;
+}
+
+/* "27409/28744" or "3244", up to a space. */
+static int pids(const char *p, const char *end, struct header *h)
+{
+    h->pid = 0;
+    if (number(&p, end, &h->tid))
+        return -1;
+    if (p < end && *p == '/') {
+        p++;
+        h->pid = h->tid;
+        if (number(&p, end, &h->tid))
+            return -1;
+    }
+    return p == end ? 0 : -1;
+}
+
+/* "184694.229097:" */
+static int time_of(const char *p, const char *end, uint64_t *ns)
+{
+    uint64_t s, unit = 1000000000;
+
+    if (number(&p, end, &s) || p == end || *p++ != '.' || s > INT64_MAX / 4 / unit)
+        return -1;
+    *ns = s * unit;
+    for (; p < end && *p >= '0' && *p <= '9'; p++) {
+        unit /= 10;
+        *ns += unit * (uint64_t)(*p - '0');
+    }
+    return p + 1 == end && *p == ':' ? 0 : -1;
+}
+
+/* "cycles:uppp:" is cycles, "sched:sched_switch:" all of it. */
+static int event_of(const char *p, const char *end, struct header *h)
+{
+    const char *colon;
+
+    if (end - p < 2 || end[-1] != ':')
+        return -1;
+    end--;
+    colon = memrchr(p, ':', (size_t)(end - p));
+    if (colon && colon > p && strspn(colon + 1, "ukhGHpPSDWeI") >= (size_t)(end - colon - 1))
+        end = colon;
+    h->event = p;
+    h->event_n = (size_t)(end - p);
+    return 0;
+}
+
+/* [cpu] time: period event: -- as far as they are there. 0: an event or a time is. */
+static int fields(const char *p, const char *end, struct header *h)
+{
+    int found = -1;
+    uint64_t v;
+
+    h->rest = end;
+    while (p < end) {
+        const char *to, *digits;
+
+        p = skip_space(p, end);
+        to = token_end(p, end);
+        digits = p;
+        if (*p == '[' && to > p + 2) {
+            digits++;
+            if (!number(&digits, to, &v))
+                h->cpu = (uint16_t)v;
+        } else if (!time_of(p, to, &h->ts)) {
+            found = 0;
+        } else if (!number(&digits, to, &v) && digits == to) {
+            h->period = v ? v : 1;
+            h->period_told = 1;
+        } else if (!event_of(p, to, h)) {
+            h->rest = skip_space(to, end);
+            return 0;
+        } else {
+            return found;
+        }
+        p = to;
+    }
+    return found;
+}
+
+/* "comm pid[/tid] ...": the comm may have spaces and numbers in it, the first number with the rest behind it
+ * is the pid. 0: it is one. */
+static int parse_header(const char *line, size_t n, struct header *h)
+{
+    const char *end = line + n, *p = skip_space(line, end), *comm = p;
+
+    *h = (struct header){.comm = comm, .period = 1};
+    for (p = token_end(p, end); p < end; p = token_end(p, end)) {
+        const char *gap = p;
+
+        p = skip_space(p, end);
+        if (p < end && !pids(p, token_end(p, end), h) && !fields(token_end(p, end), end, h)) {
+            h->comm_n = (size_t)(gap - comm);
+            return 0;
+        }
+    }
+    return -1;
+}
+
+/* ---- samples ---- */
+
+static uint32_t task_of(struct perf_script *x, const struct header *h, const char *comm)
+{
+    struct task t = {.ns_pid = (uint32_t)(h->pid ? h->pid : h->tid), .ns_tid = (uint32_t)h->tid};
+    struct buf key = {0};
+    uint32_t id;
+
+    buf_addf(&key, "%s %llu %llu", comm, (unsigned long long)h->pid, (unsigned long long)h->tid);
+    id = strtab_add(&x->keys, key.data);
+    buf_release(&key);
+    if (id > x->tasks.n) {
+        t.pid = t.tid = t.own_pid = (uint32_t)h->tid; /* a process of its own: no frame of a thread */
+        t.comm = strtab_add(&x->s->strings, comm);
+        t.leader = (uint32_t)x->s->tasks.list.n + 1;
+        t.image = t.leader; /* makes it unlike any other */
+        *vec_push(&x->tasks) = tasks_add(&x->s->tasks, &t);
+    }
+    return x->tasks.a[id - 1];
+}
+
+/* The first event is taken, whatever its modifiers. */
+static int is_other_event(struct perf_script *x, const struct header *h)
+{
+    if (!h->event_n)
+        return 0;
+    if (!x->event_name.len) {
+        buf_add(&x->event_name, h->event, h->event_n);
+        x->event = strtab_add(&x->s->strings, x->event_name.data);
+        if (!x->m->event)
+            x->m->event = mem_strdup(x->event_name.data);
+    }
+    return h->event_n != x->event_name.len || memcmp(h->event, x->event_name.data, h->event_n) != 0;
+}
+
+static void finish_sample(struct perf_script *x)
+{
+    uint32_t stack = 0;
+
+    if (!x->open)
+        return;
+    x->open = 0;
+    for (size_t i = x->lines.n; i-- > 0;)
+        for (uint32_t k = 0; k < x->lines.a[i].n; k++)
+            stack = stacks_push(&x->s->stacks, stack, x->frames.pool.a[x->lines.a[i].first + k]);
+    x->sample.stack = stack;
+    *vec_push(&x->s->events) = x->sample;
+    import_count(x->st, IMPORT_TOOK, "sample|samples", 1);
+    if (!stack)
+        import_count(x->st, IMPORT_NOTED, "without a stack", 1);
+}
+
+static void take_frame(struct perf_script *x, const char *line, size_t n)
+{
+    struct perf_frames_run run;
+
+    if (!x->open || x->lines.n == DEPTH_MAX)
+        return;
+    if (!perf_frames_get(&x->frames, line, n, x->java, &run))
+        *vec_push(&x->lines) = run;
+    else
+        import_count(x->st, IMPORT_LOST, "line that is no frame|lines that are no frames", 1);
+}
+
+static void begin_sample(struct perf_script *x, const struct header *h, const char *end)
+{
+    char comm[256];
+    size_t n = h->comm_n < sizeof(comm) - 1 ? h->comm_n : sizeof(comm) - 1;
+
+    finish_sample(x);
+    vec_clear(&x->lines);
+    if (is_other_event(x, h)) {
+        import_count(x->st, IMPORT_LEFT, "sample of another event|samples of other events", 1);
+        return;
+    }
+    memcpy(comm, h->comm, n);
+    comm[n] = '\0';
+    for (char *p = comm; *p; p++)
+        if (*p == ' ')
+            *p = '_';
+    x->open = 1;
+    x->java = !strncmp(comm, "java", 4);
+    x->sample = (struct event){.ts = h->ts,
+                               .value = h->period,
+                               .task = task_of(x, h, comm),
+                               .metric = x->event,
+                               .cpu = h->cpu,
+                               .kind = EVENT_SAMPLE};
+    x->whole = h->rest < end || h->period_told;
+    if (h->rest < end)
+        take_frame(x, h->rest, (size_t)(end - h->rest));
+}
+
+/* "# hostname : box" */
+static void take_comment(struct perf_script *x, const char *line, size_t n)
+{
+    static const char host[] = "# hostname : ", os[] = "# os release : ";
+    char **to = NULL;
+    size_t skip = 0;
+
+    if (n > sizeof(host) - 1 && !memcmp(line, host, sizeof(host) - 1)) {
+        to = &x->m->host;
+        skip = sizeof(host) - 1;
+    } else if (n > sizeof(os) - 1 && !memcmp(line, os, sizeof(os) - 1)) {
+        to = &x->m->kernel;
+        skip = sizeof(os) - 1;
+    }
+    if (!to)
+        return;
+    free(*to);
+    *to = mem_strndup(line + skip, n - skip);
+}
+
+static void take_line(struct perf_script *x, const char *line, size_t n)
+{
+    struct header h;
+
+    if (!n || skip_space(line, line + n) == line + n)
+        finish_sample(x);
+    else if (*line == '#')
+        take_comment(x, line, n);
+    else if (*line != '\t' && !parse_header(line, n, &h))
+        begin_sample(x, &h, line + n);
+    else if (*line == ' ' || *line == '\t')
+        take_frame(x, line, n);
+    else
+        import_count(x->st, IMPORT_LOST, "line that is no frame|lines that are no frames", 1);
+}
+
+static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
+{
+    struct perf_script x = {.s = s, .m = m, .st = st, .frames = {.store = s}};
+    struct lines lines;
+    const char *line;
+    size_t n;
+    int rc;
+
+    lines_init(&lines, in);
+    while ((rc = lines_next(&lines, &line, &n, e)) > 0)
+        take_line(&x, line, n);
+    /* The last sample where no empty line ends it. stackcollapse-perf.pl leaves it out and inferno takes it:
+     * out with those of old perfs, which tell no period, and in with the others, as their files want it. */
+    if (x.open && !x.whole)
+        import_count(st, IMPORT_LOST, "sample that was cut off, at the end|samples that were cut off", 1);
+    else
+        finish_sample(&x);
+    if (!rc && !s->events.n)
+        rc = err_set(e, "no sample in it (what `perf script` prints was expected)");
+    if (!rc)
+        *vec_push(&m->notes) =
+            mem_strdup("recorded by perf; a sample counts as often as its event's period says");
+    lines_release(&lines);
+    perf_frames_release(&x.frames);
+    strtab_release(&x.keys);
+    vec_release(&x.tasks);
+    vec_release(&x.lines);
+    buf_release(&x.event_name);
+    return rc;
+}
+
+/* A sample's line, and behind it a frame, an empty line or another sample's. */
+static int probe(const char *head, size_t n)
+{
+    const char *p = head, *end = head + n, *eol;
+    struct header h;
+    struct perf_frames_run run;
+    struct store s = {0};
+    struct perf_frames frames = {.store = &s};
+    int headers = 0, others = 0;
+
+    for (; p < end && (eol = memchr(p, '\n', (size_t)(end - p))) && headers + others < 40; p = eol + 1) {
+        size_t k = (size_t)(eol - p);
+
+        if (!k || *p == '#')
+            continue;
+        if (*p != '\t' && !parse_header(p, k, &h))
+            headers++;
+        else
+            others += perf_frames_get(&frames, p, k, 0, &run) != 0;
+    }
+    perf_frames_release(&frames);
+    store_release(&s);
+    return headers > others;
+}
+
+const struct importer import_perf_script = {
+    .name = "perf-script",
+    .summary = "what perf script prints: samples with their time, the first event of several",
+    .probe = probe,
+    .run = run,
+};
