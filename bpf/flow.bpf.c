@@ -17,13 +17,18 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* include/linux/socket.h; include/uapi/linux/magic.h, stat.h; arch/x86/entry/syscalls/syscall_64.tbl */
 enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, MSG_PEEK = 2 };
-enum { PIPEFS_MAGIC = 0x50495045, S_IFMT = 0170000, S_IFIFO = 0010000, FMODE_WRITE = 2 };
+enum { PIPEFS_MAGIC = 0x50495045, ANON_INODE_FS_MAGIC = 0x09041934, MQUEUE_MAGIC = 0x19800202 };
+enum { S_IFMT = 0170000, S_IFIFO = 0010000, FMODE_WRITE = 2 };
 enum {
     NR_READ = 0,
     NR_WRITE = 1,
     NR_READV = 19,
     NR_WRITEV = 20,
     NR_SENDFILE = 40,
+    NR_MSGSND = 69,
+    NR_MSGRCV = 70,
+    NR_MQ_TIMEDSEND = 242,
+    NR_MQ_TIMEDRECEIVE = 243,
     NR_SPLICE = 275,
     NR_TEE = 276,
     NR_VMSPLICE = 278,
@@ -81,6 +86,23 @@ struct file___flow {
     unsigned int f_mode;
     struct path f_path;
     struct inode___flow *f_inode;
+    void *private_data;
+};
+
+struct eventfd_ctx {
+    int id;
+};
+
+struct ipc_namespace {
+    struct ns_common ns;
+};
+
+struct nsproxy___flow {
+    struct ipc_namespace *ipc_ns;
+};
+
+struct task_struct___flow {
+    struct nsproxy___flow *nsproxy;
 };
 
 struct socket {
@@ -292,7 +314,7 @@ COUNT_RECEIVE(inet6_recvmsg)
 COUNT_RECEIVE(unix_stream_recvmsg)
 COUNT_RECEIVE(unix_dgram_recvmsg)
 
-/* ---- pipes ---- */
+/* ---- pipes, eventfds, queues ---- */
 
 static __always_inline struct file___flow *file_of(struct task_struct *t, __u32 fd)
 {
@@ -305,36 +327,118 @@ static __always_inline struct file___flow *file_of(struct task_struct *t, __u32 
     return file;
 }
 
+/* The thread's flow through it; 0: no room, which is counted. */
+static __always_inline struct wire_flow *flow_through(struct task_struct *t, struct wire_flow_key *k,
+                                                      int kind, __u64 bytes, int *is_new)
+{
+    struct wire_flow *f;
+
+    k->tid = t->pid;
+    k->start = task_start(t);
+    f = bpf_map_lookup_elem(&flows, k);
+    *is_new = !f;
+    if (f)
+        return f;
+    f = flow_new(k);
+    if (f)
+        f->kind = kind;
+    else
+        flow_lost(bytes);
+    return f;
+}
+
+static __always_inline void fill_name(struct wire_flow *f, struct file___flow *file)
+{
+    long n =
+        bpf_probe_read_kernel_str(f->path, sizeof(f->path), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+
+    f->path_len = n > 0 ? n - 1 : 0;
+}
+
+#define EVENTFD_NAME 0x6466746e6576655bull /* "[eventfd" */
+
+static __always_inline void eventfd_moved(struct task_struct *t, struct file___flow *file, long ret,
+                                          int direction)
+{
+    struct eventfd_ctx *ctx = BPF_CORE_READ(file, private_data);
+    struct wire_flow_key k = {.ino = (__u64)ctx};
+    struct wire_flow *f;
+    union {
+        char text[16];
+        __u64 word;
+    } name = {};
+    int is_new;
+
+    bpf_probe_read_kernel_str(name.text, sizeof(name.text), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+    if (name.word != EVENTFD_NAME || name.text[8] != ']')
+        return;
+    f = flow_through(t, &k, WIRE_FLOW_EVENTFD, ret, &is_new);
+    if (!f)
+        return;
+    if (is_new)
+        f->sk = bpf_core_field_exists(ctx->id) ? (__u64)BPF_CORE_READ(ctx, id) : -1ull;
+    flow_count(f, direction, ret);
+}
+
 static __always_inline void pipe_moved(struct task_struct *t, __u32 fd, long ret, int direction)
 {
     struct file___flow *file = file_of(t, fd);
     struct inode___flow *inode = file ? BPF_CORE_READ(file, f_inode) : 0;
     struct wire_flow_key k = {};
     struct wire_flow *f;
-    int is_pipe;
+    unsigned long magic;
+    int is_new;
 
-    if (!inode || (BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFIFO)
+    if (!inode)
         return;
-    is_pipe = BPF_CORE_READ(inode, i_sb, s_magic) == PIPEFS_MAGIC;
+    magic = BPF_CORE_READ(inode, i_sb, s_magic);
+    if (magic == ANON_INODE_FS_MAGIC)
+        eventfd_moved(t, file, ret, direction);
+    if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFIFO)
+        return;
     k.ino = BPF_CORE_READ(inode, i_ino);
-    k.dev = is_pipe ? 0 : BPF_CORE_READ(inode, i_sb, s_dev);
-    k.tid = t->pid;
-    k.start = task_start(t);
-    f = bpf_map_lookup_elem(&flows, &k);
-    if (!f) {
-        f = flow_new(&k);
-        if (!f) {
-            flow_lost(ret);
-            return;
-        }
-        f->kind = is_pipe ? WIRE_FLOW_PIPE : WIRE_FLOW_FIFO;
-        if (!is_pipe) {
-            long n = bpf_probe_read_kernel_str(f->path, sizeof(f->path),
-                                               BPF_CORE_READ(file, f_path.dentry, d_name.name));
-            f->path_len = n > 0 ? n - 1 : 0;
-        }
-    }
+    k.dev = magic == PIPEFS_MAGIC ? 0 : BPF_CORE_READ(inode, i_sb, s_dev);
+    f = flow_through(t, &k, magic == PIPEFS_MAGIC ? WIRE_FLOW_PIPE : WIRE_FLOW_FIFO, ret, &is_new);
+    if (!f)
+        return;
+    if (is_new && magic != PIPEFS_MAGIC)
+        fill_name(f, file);
     flow_count(f, direction, ret);
+}
+
+static __always_inline void mqueue_moved(struct task_struct *t, __u32 fd, __u64 bytes, int direction)
+{
+    struct file___flow *file = file_of(t, fd);
+    struct inode___flow *inode = file ? BPF_CORE_READ(file, f_inode) : 0;
+    struct wire_flow_key k = {};
+    struct wire_flow *f;
+    int is_new;
+
+    if (!inode || BPF_CORE_READ(inode, i_sb, s_magic) != MQUEUE_MAGIC)
+        return;
+    k.ino = BPF_CORE_READ(inode, i_ino);
+    k.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+    f = flow_through(t, &k, WIRE_FLOW_MQUEUE, bytes, &is_new);
+    if (!f)
+        return;
+    if (is_new)
+        fill_name(f, file);
+    flow_count(f, direction, bytes);
+}
+
+static __always_inline void message_moved(struct task_struct *t, __u32 id, __u64 bytes, int direction)
+{
+    struct task_struct___flow *full = (void *)t;
+    struct wire_flow_key k = {.ino = id};
+    struct wire_flow *f;
+    int is_new;
+
+    k.dev = BPF_CORE_READ(full, nsproxy, ipc_ns, ns.inum);
+    f = flow_through(t, &k, WIRE_FLOW_SYSV_MSG, bytes, &is_new);
+    if (!f)
+        return;
+    f->net = k.dev;
+    flow_count(f, direction, bytes);
 }
 
 static __always_inline int is_write_end(struct task_struct *t, __u32 fd)
@@ -344,6 +448,24 @@ static __always_inline int is_write_end(struct task_struct *t, __u32 fd)
     return file && BPF_CORE_READ(file, f_mode) & FMODE_WRITE;
 }
 
+static __always_inline int is_message_call(unsigned long nr)
+{
+    return nr == NR_MSGSND || nr == NR_MSGRCV || nr == NR_MQ_TIMEDSEND || nr == NR_MQ_TIMEDRECEIVE;
+}
+
+/* Of what is sent the third argument is the size. */
+static __always_inline void count_message(struct task_struct *t, unsigned long nr, struct pt_regs *regs,
+                                          long ret)
+{
+    int direction = nr == NR_MSGSND || nr == NR_MQ_TIMEDSEND ? WIRE_FLOW_OUT : WIRE_FLOW_IN;
+    __u64 bytes = direction == WIRE_FLOW_OUT ? regs->dx : (__u64)ret;
+
+    if (nr == NR_MSGSND || nr == NR_MSGRCV)
+        message_moved(t, regs->di, bytes, direction);
+    else
+        mqueue_moved(t, regs->di, bytes, direction);
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(flow_pipe, struct pt_regs *regs, long ret)
 {
@@ -351,17 +473,23 @@ int BPF_PROG(flow_pipe, struct pt_regs *regs, long ret)
     unsigned long nr, fd, to;
     __u64 t0;
 
-    if (ret <= 0)
+    if (ret < 0)
         return 0;
     nr = regs->orig_ax;
     if (nr > NR_WRITE && nr != NR_READV && nr != NR_WRITEV && nr != NR_SENDFILE && nr != NR_SPLICE &&
-        nr != NR_TEE && nr != NR_VMSPLICE)
+        nr != NR_TEE && nr != NR_VMSPLICE && !is_message_call(nr))
+        return 0;
+    if (!ret && !is_message_call(nr))
         return 0;
     t = bpf_get_current_task_btf();
     if (!is_followed(t->tgid))
         return 0;
     t0 = cost_begin();
     fd = regs->di;
+    if (is_message_call(nr)) {
+        count_message(t, nr, regs, ret);
+        return cost_end(t0);
+    }
     to = nr == NR_SPLICE ? regs->dx : regs->si; /* of those that have two */
     if (nr == NR_WRITE || nr == NR_WRITEV || nr == NR_SENDFILE)
         pipe_moved(t, fd, ret, WIRE_FLOW_OUT);

@@ -7,15 +7,22 @@
 
 enum { WIRE_FLOW_PATH = 108 }; /* sun_path of unix(7) */
 
-enum wire_flow_kind { WIRE_FLOW_SOCKET, WIRE_FLOW_PIPE, WIRE_FLOW_FIFO };
+enum wire_flow_kind {
+    WIRE_FLOW_SOCKET,
+    WIRE_FLOW_PIPE,
+    WIRE_FLOW_FIFO,
+    WIRE_FLOW_EVENTFD,  /* sk: its id, -1: not told */
+    WIRE_FLOW_MQUEUE,   /* POSIX; path: "/name" */
+    WIRE_FLOW_SYSV_MSG, /* net: its IPC namespace's inode */
+};
 
 enum { WIRE_FLOW_OUT, WIRE_FLOW_IN };
 
-/* ino: of the socket's, pipe's or FIFO's file. Sockets get numbers that are not used again soon, their
- * addresses in memory and their ports are. */
+/* ino: of the socket's, pipe's, FIFO's or queue's file; an eventfd's address, a System V queue's id. Sockets
+ * get numbers that are not used again soon, their addresses in memory and their ports are. */
 struct wire_flow_key {
     __u64 ino;
-    __u32 dev;   /* of a FIFO's filesystem; else 0 */
+    __u32 dev;   /* of a FIFO's or queue's filesystem, a System V queue's IPC namespace; else 0 */
     __u32 tid;   /* in the initial pid namespace */
     __u64 start; /* of the thread: tids are used again */
 };

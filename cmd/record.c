@@ -66,7 +66,7 @@ static const struct opt options[] = {
              "the topology reaches so far from what is recorded, in edges; 0: no limit"),
     OPT_LIMITS(struct record_opts, "messages"),
     OPT_FLAG(0, "pipe-bytes", struct record_opts, pipe_bytes,
-             "count what goes through pipes; makes every system call of the machine slower"),
+             "count what goes through pipes and queues; makes every system call of the machine slower"),
     {0, "collect", OPT_TYPE_STRING, offsetof(struct record_opts, collect), "LIST", NULL, "record.collect",
      NULL, "only these collectors, separated by commas"},
     OPT_STRING(0, "without", struct record_opts, without, "LIST", "not these collectors"),

@@ -325,15 +325,53 @@ static void tell_alone(struct teller *t, const struct end *e)
     vec_release(&a.list);
 }
 
-static void tell_pipe(struct teller *t, const struct end *e)
+/* Channels that anybody may read who has them open. */
+static enum graph_relation channel_edge(const struct end *e)
 {
-    enum graph_relation kind = e->f->kind == WIRE_FLOW_FIFO ? GRAPH_EDGE_FIFO : GRAPH_EDGE_PIPE;
+    switch (e->f->kind) {
+    case WIRE_FLOW_FIFO:
+        return GRAPH_EDGE_FIFO;
+    case WIRE_FLOW_EVENTFD:
+        return GRAPH_EDGE_EVENTFD;
+    case WIRE_FLOW_MQUEUE:
+        return GRAPH_EDGE_MQUEUE;
+    case WIRE_FLOW_SYSV_MSG:
+        return GRAPH_EDGE_SYSV_MSG;
+    default:
+        return GRAPH_EDGE_PIPE;
+    }
+}
+
+static struct graph_node *channel_node(struct teller *t, const struct end *e)
+{
+    char text[WIRE_FLOW_PATH + 2], ns[16];
+
+    switch (e->f->kind) {
+    case WIRE_FLOW_FIFO:
+    case WIRE_FLOW_MQUEUE:
+        snprintf(text, sizeof(text), "%s%.*s", e->f->kind == WIRE_FLOW_MQUEUE ? "/" : "", e->f->path_len,
+                 e->f->path);
+        return graph_named(t->g, e->f->kind == WIRE_FLOW_MQUEUE ? GRAPH_MQUEUE : GRAPH_FIFO, text);
+    case WIRE_FLOW_EVENTFD:
+        return graph_numbered(t->g, GRAPH_EVENTFD, (int64_t)e->f->sk);
+    case WIRE_FLOW_SYSV_MSG:
+        snprintf(text, sizeof(text), "%u", (unsigned)e->flows->key.ino);
+        snprintf(ns, sizeof(ns), "%u", e->f->net);
+        return graph_add(t->g, &(struct graph_id){.kind = GRAPH_SYSV_MSG, .instance = ns, .field = {text}});
+    default:
+        return graph_numbered(t->g, GRAPH_PIPE, (int64_t)e->flows->key.ino);
+    }
+}
+
+static void tell_channel(struct teller *t, const struct end *e)
+{
+    enum graph_relation kind = channel_edge(e);
     struct parties all = {0};
     struct party *reader = NULL;
 
     parties_of(t, e, &all);
     for (size_t i = 0; i < all.list.n; i++)
-        if (all.list.a[i].bytes[WIRE_FLOW_IN] &&
+        if (all.list.a[i].messages[WIRE_FLOW_IN] &&
             (!reader || all.list.a[i].bytes[WIRE_FLOW_IN] > reader->bytes[WIRE_FLOW_IN]))
             reader = &all.list.a[i];
     for (size_t i = 0; i < all.list.n; i++) {
@@ -341,14 +379,14 @@ static void tell_pipe(struct teller *t, const struct end *e)
         struct graph_node *object;
         struct graph_edge *to;
 
-        if (reader && p != reader && p->bytes[WIRE_FLOW_OUT]) {
+        if (reader && p != reader && p->messages[WIRE_FLOW_OUT]) {
             to = edge(t, kind, p->node, reader->node, e);
             flow(to, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
             set_path(t, to, e);
             note_threads(t, p, to);
             graph_edge_weight(to, 1);
-        } else if (!reader || (e->bytes[WIRE_FLOW_OUT] == 0)) {
-            object = seen_node(t, graph_numbered(t->g, GRAPH_PIPE, (int64_t)e->flows->key.ino), e);
+        } else if (!reader || !e->messages[WIRE_FLOW_OUT]) {
+            object = seen_node(t, channel_node(t, e), e);
             to = edge(t, GRAPH_EDGE_ACCESS, p->node, object, e);
             flow(to, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
             flow(to, object, p->bytes, p->messages, WIRE_FLOW_IN);
@@ -384,7 +422,7 @@ static void tell(struct teller *t, size_t i)
         return;
     other = e->peer >= 0 ? &t->ends.list.a[e->peer] : NULL;
     if (e->f->kind != WIRE_FLOW_SOCKET)
-        tell_pipe(t, e);
+        tell_channel(t, e);
     else if (other)
         tell_pair(t, e, other);
     else

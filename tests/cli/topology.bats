@@ -90,6 +90,22 @@ END
     in_graph 'not [e for e in of_kind("pipe") if e["bytes_ab"]]'
 }
 
+@test "eventfds and message queues with --pipe-bytes" {
+    local want
+    for means in eventfd mq sysv-msg; do
+        "$WPROF" record -q --collect topology --pipe-bytes -o "$dir" -- sh -c 'sleep 0.2 | "$0" "$1" "$2" 100' "$PYTHON" \
+            "$ROOT/tests/workloads/talk.py" "$means" >"$BATS_TEST_TMPDIR/said" 2>"$BATS_TEST_TMPDIR/err" || continue # no such thing here
+        eval "$(tr ' ' ';' <"$BATS_TEST_TMPDIR/said")"
+        case $means in # bytes and messages that a sent, b took one
+        eventfd) want='[8, 1]' ;;
+        mq) want='[200, 2]' ;;
+        sysv-msg) want='[300, 3]' ;;
+        esac
+        in_graph "flow('${means/mq/mqueue}', a, b)[:2] == $want and flow('${means/mq/mqueue}', a, b)[2:] == [0, 0]"
+        rm -r "$dir"
+    done
+}
+
 @test "a process that lives for an instant, with its parent" {
     "$WPROF" record -q -o "$dir" -- sh -c '"$0" -c "pass"; /bin/true; sleep 0.05' "$PYTHON"
     in_graph 'len(processes("true")) == 1 and processes("true")[0]["attrs"]["ended"]'
