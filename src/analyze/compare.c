@@ -26,6 +26,8 @@ static void release_run(struct compare_run *r)
     free(r->key);
     profile_release(&r->p);
     vec_release(&r->measures);
+    for (int l = 0; l < COMPARE_NAMED_LEVELS; l++)
+        vec_release(&r->named[l].list);
     vec_release(&r->parts);
 }
 
@@ -129,6 +131,7 @@ int compare_add(struct compare *c, int side, const struct session *s, const char
     r.label = mem_strdup(label);
     compare_take_keys(c, &r);
     compare_take_figures(c, &r, s);
+    compare_take_named(c, &r, s);
     take_topology(c, side, s);
     c->n[side]++;
     *vec_push(&c->runs) = r;
@@ -166,7 +169,10 @@ static void choose_unit(struct compare *c)
         times &= c->runs.a[i].scale > 0;
         same &= c->runs.a[i].scale == first;
     }
-    out->value = is_share(c) ? COMPARISON_SHARE : times ? COMPARISON_NS : COMPARISON_COUNT;
+    for (int l = 0; l < COMPARISON_LEVELS; l++)
+        out->level[l].unit = is_share(c)                        ? COMPARISON_SHARE
+                             : times || l >= COMPARISON_KERNELS ? COMPARISON_NS
+                                                                : COMPARISON_COUNT;
     if (!is_share(c) && !times && !same)
         *vec_push(&out->notes) = mem_strdup(
             "some runs sampled a clock and others did not: their samples are compared as they are");
@@ -239,6 +245,7 @@ int compare_finish(struct compare *c, struct comparison *out, struct err *e)
     compare_make_rows(c);
     if (c->o.tree)
         compare_make_tree(c);
+    compare_make_named(c);
     compare_make_figures(c);
     compare_topologies(c);
     compare_judge(c);

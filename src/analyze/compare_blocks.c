@@ -67,7 +67,7 @@ void compare_block_errors(const struct compare *c, const struct compare_run *run
 {
     struct blocks b = {
         .c = c, .run = run, .rows = rows, .n = n, .nblocks = run->p.samples.n / SAMPLES_A_BLOCK};
-    int share = c->out->value == COMPARISON_SHARE;
+    int share = rows->unit == COMPARISON_SHARE;
     double *e;
 
     if (!rows->of || !run->ns || b.nblocks < LEAST_BLOCKS)

@@ -2,6 +2,7 @@
 /* What is said of a whole run: how long it took, what it used, what its steps took. */
 #include "analyze/compare_job.h"
 
+#include "analyze/gpu_figures.h"
 #include "analyze/metrics_sums.h"
 #include "analyze/stats.h"
 #include "analyze/stats_tests.h"
@@ -27,10 +28,7 @@ static void take_times(struct compare *c, struct compare_run *run, const struct 
     static const struct {
         enum event_kind kind;
         const char *name;
-    } spans[] = {{EVENT_OFFCPU, "off-CPU"},
-                 {EVENT_RUNQ, "run queue"},
-                 {EVENT_GIL, "waiting for the GIL"},
-                 {EVENT_GPU, "GPU"}};
+    } spans[] = {{EVENT_OFFCPU, "off-CPU"}, {EVENT_RUNQ, "run queue"}, {EVENT_GIL, "waiting for the GIL"}};
     uint64_t cpu = 0, sum;
 
     if (s->meta.duration_s > 0)
@@ -46,6 +44,34 @@ static void take_times(struct compare *c, struct compare_run *run, const struct 
         if (sum)
             add_measure(c, run, spans[k].name, COMPARISON_NS, 0, (double)sum);
     }
+}
+
+/* Of all devices; what runs on one at a time counts once. */
+static void take_devices(struct compare *c, struct compare_run *run, const struct session *s)
+{
+    struct gpu_figures all = {0};
+    struct gpu_trace t;
+
+    gpu_trace_init(&t, s);
+    for (size_t i = 0; i < t.devices.n; i++) {
+        struct gpu_figures f;
+
+        gpu_figures(&f, &t, t.devices.a[i].first, t.devices.a[i].n);
+        all.busy += f.busy;
+        all.idle += f.idle;
+        all.exposed += f.exposed;
+        for (int k = 0; k < GPU_CLASSES; k++)
+            all.of[k] += f.of[k];
+    }
+    if (t.devices.n) {
+        add_measure(c, run, "GPU busy", COMPARISON_NS, 0, (double)all.busy);
+        add_measure(c, run, "GPU idle", COMPARISON_NS, 0, (double)all.idle);
+        add_measure(c, run, "GPU computing", COMPARISON_NS, 0, (double)all.of[GPU_COMPUTE]);
+        add_measure(c, run, "GPU communicating", COMPARISON_NS, 0, (double)all.of[GPU_COMMUNICATE]);
+        add_measure(c, run, "GPU communicating alone", COMPARISON_NS, 0, (double)all.exposed);
+        add_measure(c, run, "GPU copying", COMPARISON_NS, 0, (double)all.of[GPU_MOVE]);
+    }
+    gpu_trace_release(&t);
 }
 
 static int by_size(const void *pa, const void *pb)
@@ -137,6 +163,7 @@ static void take_metrics(struct compare *c, struct compare_run *run, const struc
 void compare_take_figures(struct compare *c, struct compare_run *run, const struct session *s)
 {
     take_times(c, run, s);
+    take_devices(c, run, s);
     take_units(c, run, s);
     take_metrics(c, run, s);
 }

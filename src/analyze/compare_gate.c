@@ -76,16 +76,21 @@ static int can_judge(const struct compare *c, const struct worst *w, struct buf 
     const struct comparison *out = c->out;
 
     for (int side = 0; side < COMPARISON_SIDES; side++)
-        if (!out->side[side].weight) {
-            buf_addf(why, "the %s side has no %s of %s", out->side[side].label, out->unit, out->metric);
+        if (!out->level[c->o.by].weight[side]) {
+            if (c->o.by < COMPARISON_KERNELS)
+                buf_addf(why, "the %s side has no %s of %s", out->side[side].label, out->unit, out->metric);
+            else
+                buf_addf(why, "the %s side has no %s", out->side[side].label,
+                         comparison_level_names(c->o.by));
             return 0;
         }
     if (!w->any) {
         buf_addf(why, "no %s has %.3g %% of the %s%s", comparison_level_name(c->o.by), 100 * c->o.min_share,
-                 out->unit, c->o.only ? " and a name as --only wants it" : "");
+                 c->o.by < COMPARISON_KERNELS ? out->unit : "time",
+                 c->o.only ? " and a name as --only wants it" : "");
         return 0;
     }
-    if (c->freedom <= 0 && out->value != COMPARISON_SHARE) {
+    if (c->freedom <= 0 && out->level[c->o.by].unit != COMPARISON_SHARE) {
         buf_addstr(why, "one run a side can be judged by shares alone (--per sample)");
         return 0;
     }

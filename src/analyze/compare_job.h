@@ -26,6 +26,14 @@ struct compare_measure {
     size_t first, n; /* its parts in `parts`, by time: the lengths of steps */
 };
 
+/* What has no stack but a name, of one run. */
+struct compare_named {
+    uint32_t name; /* string of the job's */
+    uint64_t ns, times;
+};
+
+enum { COMPARE_NAMED_LEVELS = 2 }; /* kernels, operators */
+
 struct compare_run {
     int side;
     char *label;
@@ -36,6 +44,9 @@ struct compare_run {
     double scale;  /* of a sample: ns, or 1 */
     uint64_t ns;   /* how long it took; 0: not known */
     VEC(struct compare_measure) measures;
+    struct {
+        VEC(struct compare_named) list;
+    } named[COMPARE_NAMED_LEVELS];
     VEC(double) parts;
 };
 
@@ -51,6 +62,12 @@ struct compare {
     double freedom; /* runs on both sides - 2 */
 };
 
+/* The value of a count of a run is count * scale / per. */
+struct compare_divisor {
+    uint64_t sum; /* of everything */
+    double per, scale;
+};
+
 /* Rows before they are tested: counts[row * runs + run]. */
 struct compare_rows {
     enum comparison_level level;
@@ -58,6 +75,9 @@ struct compare_rows {
     uint64_t *counts;
     const uint32_t *of; /* key -> row + 1; 0: none. NULL: not made of keys */
     int self;
+    int samples;                   /* what is counted varies as samples do; else it is time */
+    enum comparison_unit unit;     /* of the values */
+    struct compare_divisor *whole; /* of each run */
 };
 
 /* compare_names.c: the name and module that frames are matched by. */
@@ -82,7 +102,13 @@ int compare_wanted(const struct compare *c, const char *name);
 void compare_block_errors(const struct compare *c, const struct compare_run *run,
                           const struct compare_rows *rows, const uint32_t *list, size_t n, double *error);
 
-/* compare_rows.c, compare_tree.c */
+/* compare_rows.c, compare_tree.c, compare_named.c */
+void compare_rows_init(struct compare *c, struct compare_rows *rows,
+                       enum comparison_level level); /* of stacks */
+void compare_rows_release(struct compare_rows *rows);
+void compare_sort_rows(struct comparison *out, enum comparison_level level);
+void compare_take_named(struct compare *c, struct compare_run *run, const struct session *s);
+void compare_make_named(struct compare *c);
 void compare_make_rows(struct compare *c);
 void compare_make_tree(struct compare *c);
 void compare_add_row(struct compare *c, const struct compare_rows *rows, const struct compare_tested *t,

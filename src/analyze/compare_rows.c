@@ -19,6 +19,30 @@ static const char *kind_name(unsigned kind)
     return kind < FRAME_KINDS ? names[kind] : "";
 }
 
+/* Rows of what the metric counts: all of it, and the divisor that was asked for. */
+void compare_rows_init(struct compare *c, struct compare_rows *rows, enum comparison_level level)
+{
+    struct comparison *out = c->out;
+
+    *rows = (struct compare_rows){.level = level,
+                                  .runs = c->runs.n,
+                                  .samples = strcmp(out->unit, "ns") != 0,
+                                  .unit = out->level[level].unit};
+    rows->whole = mem_calloc(c->runs.n, sizeof(*rows->whole));
+    for (size_t r = 0; r < c->runs.n; r++) {
+        const struct compare_run *run = &c->runs.a[r];
+
+        rows->whole[r] = (struct compare_divisor){run->sum, run->per, run->scale};
+        out->level[level].weight[run->side] += run->sum;
+    }
+}
+
+void compare_rows_release(struct compare_rows *rows)
+{
+    free(rows->counts);
+    free(rows->whole);
+}
+
 void compare_add_row(struct compare *c, const struct compare_rows *rows, const struct compare_tested *t,
                      size_t i, struct comparison_row *row)
 {
@@ -26,11 +50,12 @@ void compare_add_row(struct compare *c, const struct compare_rows *rows, const s
 
     row->value = t->values[i];
     for (size_t r = 0; r < c->runs.n; r++) {
-        const struct compare_run *run = &c->runs.a[r];
+        const struct compare_divisor *w = &rows->whole[r];
+        int side = c->runs.a[r].side;
 
-        row->weight[run->side] += rows->counts[i * rows->runs + r];
-        if (run->side == COMPARISON_BASE && run->per > 0)
-            whole += (double)run->sum * run->scale / run->per / (double)c->n[COMPARISON_BASE];
+        row->weight[side] += rows->counts[i * rows->runs + r];
+        if (side == COMPARISON_BASE && w->per > 0)
+            whole += (double)w->sum * w->scale / w->per / (double)c->n[COMPARISON_BASE];
     }
     row->cost = whole > 0 ? row->value.change / whole : 0;
     *vec_push(&c->out->level[rows->level].rows) = *row;
@@ -47,7 +72,7 @@ static int by_change(const void *pa, const void *pb)
     return strcmp(a->name, b->name);
 }
 
-static void sort_rows(struct comparison *out, enum comparison_level level)
+void compare_sort_rows(struct comparison *out, enum comparison_level level)
 {
     if (out->level[level].rows.n)
         qsort(out->level[level].rows.a, out->level[level].rows.n, sizeof(*out->level[level].rows.a),
@@ -104,7 +129,7 @@ static void finish_rows(struct compare *c, const struct compare_rows *rows, cons
         name_row(c, rows->level, names[i], &row);
         compare_add_row(c, rows, &t, i, &row);
     }
-    sort_rows(c->out, rows->level);
+    compare_sort_rows(c->out, rows->level);
     free(t.values);
     free(t.share);
     free(t.tested);
@@ -114,8 +139,12 @@ static void finish_rows(struct compare *c, const struct compare_rows *rows, cons
 static void grouped_rows(struct compare *c, enum comparison_level level, const uint32_t *group, size_t n,
                          const uint32_t *names)
 {
-    struct compare_rows rows = {.level = level, .n = n, .runs = c->runs.n, .of = group, .self = c->o.self};
+    struct compare_rows rows;
 
+    compare_rows_init(c, &rows, level);
+    rows.n = n;
+    rows.of = group;
+    rows.self = c->o.self;
     rows.counts = mem_calloc(n * rows.runs + 1, sizeof(*rows.counts));
     for (size_t r = 0; r < rows.runs; r++) {
         const struct compare_run *run = &c->runs.a[r];
@@ -131,7 +160,7 @@ static void grouped_rows(struct compare *c, enum comparison_level level, const u
         free(of);
     }
     finish_rows(c, &rows, names);
-    free(rows.counts);
+    compare_rows_release(&rows);
 }
 
 static void make_functions(struct compare *c)
@@ -170,10 +199,11 @@ static void make_modules(struct compare *c)
 /* Processes stand right below the root. */
 static void make_processes(struct compare *c)
 {
-    struct compare_rows rows = {.level = COMPARISON_PROCESSES, .runs = c->runs.n};
+    struct compare_rows rows;
     uint32_t *row_of = mem_calloc(c->keys.n + 1, sizeof(*row_of)),
              *names = mem_calloc(c->keys.n + 1, sizeof(*names));
 
+    compare_rows_init(c, &rows, COMPARISON_PROCESSES);
     for (int pass = 0; pass < 2; pass++) { /* first which there are, then what they took */
         for (size_t r = 0; r < rows.runs; r++) {
             const struct profile *p = &c->runs.a[r].p;
@@ -195,7 +225,7 @@ static void make_processes(struct compare *c)
             rows.counts = mem_calloc(rows.n * rows.runs + 1, sizeof(*rows.counts));
     }
     finish_rows(c, &rows, names);
-    free(rows.counts);
+    compare_rows_release(&rows);
     free(row_of);
     free(names);
 }

@@ -39,9 +39,9 @@ int compare_wanted(const struct compare *c, const char *name)
 
 static double value_of(const struct tester *x, size_t row, size_t r)
 {
-    const struct compare_run *run = &x->c->runs.a[r];
+    const struct compare_divisor *w = &x->rows->whole[r];
 
-    return run->per > 0 ? (double)x->rows->counts[row * x->rows->runs + r] * run->scale / run->per : 0;
+    return w->per > 0 ? (double)x->rows->counts[row * x->rows->runs + r] * w->scale / w->per : 0;
 }
 
 static double side_mean(const struct tester *x, size_t row, int side)
@@ -60,11 +60,12 @@ static void measure_shares(struct tester *x)
 
     for (size_t row = 0; row < x->rows->n; row++)
         for (size_t r = 0; r < x->rows->runs; r++) {
-            const struct compare_run *run = &c->runs.a[r];
+            int side = c->runs.a[r].side;
+            uint64_t sum = x->rows->whole[r].sum;
 
-            if (run->sum)
-                x->t->share[2 * row + (size_t)run->side] += (double)x->rows->counts[row * x->rows->runs + r] /
-                                                            (double)run->sum / (double)c->n[run->side];
+            if (sum)
+                x->t->share[2 * row + (size_t)side] +=
+                    (double)x->rows->counts[row * x->rows->runs + r] / (double)sum / (double)c->n[side];
         }
 }
 
@@ -112,13 +113,13 @@ static void choose_rows(struct tester *x)
  */
 static void expected(const struct tester *x, size_t row, size_t r, double *samples, double *square)
 {
-    const struct compare_run *run = &x->c->runs.a[r];
+    const struct compare_divisor *w = &x->rows->whole[r];
     double mean = 0, rest;
 
     for (size_t i = 0; i < x->rows->runs; i++)
         mean += value_of(x, row, i) / (double)x->rows->runs;
-    rest = x->is_share ? fmax(1 - mean, 0) : 1;
-    *samples = x->counts_samples && run->per > 0 ? mean * rest * run->scale / run->per : 0;
+    rest = x->rows->unit == COMPARISON_SHARE ? fmax(1 - mean, 0) : 1;
+    *samples = x->rows->samples && w->per > 0 ? mean * rest * w->scale / w->per : 0;
     *square = mean * mean * rest * rest;
 }
 
@@ -144,7 +145,7 @@ static double dispersion(const struct tester *x, size_t row, double common, doub
  * weighted least squares of the variances found, in rounds as the weights need it. */
 static double common_variation(const struct tester *x)
 {
-    double common = x->counts_samples ? 0 : 1e-4, total_samples, total_square;
+    double common = x->rows->samples ? 0 : 1e-4, total_samples, total_square;
 
     for (int round = 0; round < ROUNDS; round++) {
         double up = 0, down = 0;
@@ -168,7 +169,7 @@ static double common_variation(const struct tester *x)
             down += weight * total_square * total_square;
         }
         common = down > 0 ? fmax(up / down, 0) : 0;
-        if (!common && x->counts_samples)
+        if (!common && x->rows->samples)
             break;
     }
     return common;
@@ -211,7 +212,7 @@ static void test_runs(struct tester *x)
     if (x->rows->level == COMPARISON_FUNCTIONS) {
         for (size_t i = 0; i < n; i++)
             phi[i] = dispersion(x, x->list.a[i], 0, &error[i]);
-        x->c->out->overdispersion = x->counts_samples ? median(phi, n) : NAN;
+        x->c->out->overdispersion = x->rows->samples ? median(phi, n) : NAN;
         free(x->c->out->method);
         x->c->out->method = mem_printf("moderated t test over runs (common variation between runs %.2g %%, "
                                        "prior of %.3g degrees of freedom)",
@@ -249,7 +250,7 @@ static void test_single(struct tester *x)
     }
     spread = median(ratio, known);
     if (x->rows->level == COMPARISON_FUNCTIONS) {
-        x->c->out->overdispersion = x->counts_samples ? spread : NAN;
+        x->c->out->overdispersion = x->rows->samples ? spread : NAN;
         free(x->c->out->method);
         x->c->out->method = mem_strdup(known ? "one run a side: resampled in blocks of time, so how runs "
                                                "differ from each other is not in it"
@@ -270,6 +271,8 @@ static void test_single(struct tester *x)
                 e = least * sqrt(spread);
             var += fmax(e, least) * fmax(e, least);
         }
+        if (!(var > 0)) /* nothing tells how much it varies */
+            continue;
         d = stats_difference(v->change, sqrt(var), 30, x->c->o.alpha);
         v->low = d.low;
         v->high = d.high;
@@ -294,6 +297,11 @@ static void set_values(struct tester *x)
     }
 }
 
+static int is_test(const struct tester *x, size_t i)
+{
+    return x->wanted.a[i] && !isnan(x->t->values[x->list.a[i]].p);
+}
+
 /* The heavier a row, the more of the false alarms that may be are its own: what takes much matters most. */
 static void find_discoveries(struct tester *x)
 {
@@ -303,7 +311,7 @@ static void find_discoveries(struct tester *x)
     for (size_t i = 0; i < x->list.n; i++) {
         uint32_t row = x->list.a[i];
 
-        if (!x->wanted.a[i])
+        if (!is_test(x, i))
             continue;
         p[n] = x->t->values[row].p;
         weight[n++] = x->t->share[2 * row] + x->t->share[2 * row + 1];
@@ -313,7 +321,7 @@ static void find_discoveries(struct tester *x)
     for (size_t i = 0; i < x->list.n; i++) {
         struct comparison_value *v = &x->t->values[x->list.a[i]];
 
-        if (!x->wanted.a[i])
+        if (!is_test(x, i))
             continue;
         v->q = p[n++];
         v->significant = v->q <= x->c->o.alpha;
@@ -327,11 +335,7 @@ static void find_discoveries(struct tester *x)
 
 void compare_test(struct compare *c, const struct compare_rows *rows, struct compare_tested *t)
 {
-    struct tester x = {.c = c,
-                       .rows = rows,
-                       .t = t,
-                       .counts_samples = strcmp(c->out->unit, "ns") != 0,
-                       .is_share = c->out->value == COMPARISON_SHARE};
+    struct tester x = {.c = c, .rows = rows, .t = t};
 
     x.like = mem_calloc(rows->n + 1, sizeof(*x.like));
     measure_shares(&x);

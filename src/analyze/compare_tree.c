@@ -80,11 +80,11 @@ static void stack_row(struct tree *t, const struct heavy *h, const struct compar
 static void make_rows(struct tree *t)
 {
     struct compare *c = t->c;
-    struct heavy h = {.row_of = mem_calloc(t->stacks.nodes.n + 1, sizeof(*h.row_of)),
-                      .rows = {.level = COMPARISON_STACKS, .runs = c->runs.n}};
+    struct heavy h = {.row_of = mem_calloc(t->stacks.nodes.n + 1, sizeof(*h.row_of))};
     VEC(char *) names = {0};
     struct compare_tested tested;
 
+    compare_rows_init(c, &h.rows, COMPARISON_STACKS);
     for (uint32_t id = 1; id <= t->stacks.nodes.n; id++) {
         for (int side = 0; side < COMPARISON_SIDES && !h.row_of[id]; side++)
             if (t->self[side].a[id] &&
@@ -115,7 +115,8 @@ static void make_rows(struct tree *t)
     free(tested.values);
     free(tested.share);
     free(tested.tested);
-    free(h.rows.counts);
+    compare_rows_release(&h.rows);
+    compare_sort_rows(c->out, COMPARISON_STACKS);
     free(h.row_of);
 }
 

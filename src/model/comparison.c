@@ -37,7 +37,15 @@ void comparison_release(struct comparison *c)
 
 const char *comparison_level_name(enum comparison_level level)
 {
-    static const char *const names[] = {"function", "stack", "module", "process"};
+    static const char *const names[] = {"function", "stack", "module", "process", "kernel", "operator"};
+
+    return names[level];
+}
+
+const char *comparison_level_names(enum comparison_level level)
+{
+    static const char *const names[] = {"functions", "stacks",  "modules",
+                                        "processes", "kernels", "operators"};
 
     return names[level];
 }

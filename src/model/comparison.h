@@ -19,6 +19,8 @@ enum comparison_level {
     COMPARISON_STACKS,
     COMPARISON_MODULES,
     COMPARISON_PROCESSES,
+    COMPARISON_KERNELS,   /* what ran on accelerators, by name: time there */
+    COMPARISON_OPERATORS, /* a framework's operators, by name: time on the host */
     COMPARISON_LEVELS,
 };
 
@@ -40,6 +42,7 @@ struct comparison_row {
     struct comparison_value value;
     double cost;                       /* the change by the whole of the base side */
     uint64_t weight[COMPARISON_SIDES]; /* samples, or ns, in all runs together */
+    uint64_t times[COMPARISON_SIDES];  /* how often it ran in them; 0: not counted */
 };
 
 /* Of a whole run: wall, CPU, steps ... */
@@ -80,6 +83,8 @@ struct comparison {
     struct {
         VEC(struct comparison_row) rows; /* those tested and those on one side alone; greatest change first */
         uint64_t tested, light;          /* different tests; rows below min_share, which are left out */
+        uint64_t weight[COMPARISON_SIDES]; /* of everything, in all runs together */
+        enum comparison_unit unit;         /* of the rows' values */
     } level[COMPARISON_LEVELS];
     VEC(struct comparison_figure) figures;
     VEC(char *) notes;
@@ -93,7 +98,8 @@ struct comparison {
 
 void comparison_release(struct comparison *c);
 
-/* The name of a level, one row of it: "function". */
+/* What a row of it is: "function"; and several: "functions". */
 const char *comparison_level_name(enum comparison_level level);
+const char *comparison_level_names(enum comparison_level level);
 
 #endif

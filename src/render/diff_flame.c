@@ -107,7 +107,8 @@ static void add_title(const struct panel *x, const struct flame_box *b, const ch
              diff_value(base, sizeof(base), COMPARISON_SHARE, part_of(x->c, COMPARISON_BASE, b->node), 0),
              diff_value(new, sizeof(new), COMPARISON_SHARE, part_of(x->c, COMPARISON_NEW, b->node), 0),
              diff_value(change, sizeof(change), COMPARISON_SHARE, change_of(x->c, b->node), 1),
-             x->c->value == COMPARISON_SHARE ? " points" : " of the base side's whole");
+             x->c->level[COMPARISON_FUNCTIONS].unit == COMPARISON_SHARE ? " points"
+                                                                        : " of the base side's whole");
 }
 
 /* A name, and behind it by how much it changed: colours alone don't tell everyone. */

@@ -104,20 +104,20 @@ static void put_figures(struct page *p)
     table_release(&t);
 }
 
-static void put_heading(struct page *p)
+static void put_levels(struct page *p)
 {
-    char heading[160];
+    for (int l = 0; l < COMPARISON_LEVELS; l++) {
+        char heading[160];
+        struct table t;
 
-    markup_text(p->out, diff_heading(heading, sizeof(heading), p->c, p->style->by));
-}
-
-static void put_rows(struct page *p)
-{
-    struct table t;
-
-    diff_table(&t, p->c, p->style->by, p->style->top);
-    add_table(p, &t);
-    table_release(&t);
+        if (!diff_shows(p->c, (enum comparison_level)l, p->style->by))
+            continue;
+        buf_addf(p->out, "<h2>%s</h2>\n",
+                 diff_heading(heading, sizeof(heading), p->c, (enum comparison_level)l));
+        diff_table(&t, p->c, (enum comparison_level)l, p->style->top);
+        add_table(p, &t);
+        table_release(&t);
+    }
 }
 
 static void add_svg(struct page *p, const struct buf *body, double height)
@@ -177,9 +177,9 @@ static const struct part {
     const char *name;
     void (*put)(struct page *p);
 } parts[] = {
-    {"title", put_title},     {"style", put_style},     {"verdict", put_verdict},   {"words", put_words},
-    {"figures", put_figures}, {"heading", put_heading}, {"rows", put_rows},         {"legend", put_legend},
-    {"after", put_after},     {"before", put_before},   {"topology", put_topology},
+    {"title", put_title},     {"style", put_style},       {"verdict", put_verdict}, {"words", put_words},
+    {"figures", put_figures}, {"levels", put_levels},     {"legend", put_legend},   {"after", put_after},
+    {"before", put_before},   {"topology", put_topology},
 };
 
 static int put_part(struct page *p, const char *name, size_t n)

@@ -40,15 +40,18 @@ static void put_row(struct json_writer *w, const struct comparison_row *r)
     json_f64(w, "cost", r->cost);
     json_u64(w, "base_weight", r->weight[COMPARISON_BASE]);
     json_u64(w, "new_weight", r->weight[COMPARISON_NEW]);
+    if (r->times[COMPARISON_BASE] || r->times[COMPARISON_NEW]) {
+        json_u64(w, "base_times", r->times[COMPARISON_BASE]);
+        json_u64(w, "new_times", r->times[COMPARISON_NEW]);
+    }
     json_end_object(w);
 }
 
 static void put_levels(struct json_writer *w, const struct comparison *c)
 {
-    static const char *const keys[] = {"functions", "stacks", "modules", "processes"};
-
     for (size_t l = 0; l < COMPARISON_LEVELS; l++) {
-        json_object(w, keys[l]);
+        json_object(w, comparison_level_names((enum comparison_level)l));
+        json_str(w, "value", units[c->level[l].unit]);
         json_u64(w, "tests", c->level[l].tested);
         json_u64(w, "below_min_share", c->level[l].light);
         json_array(w, "rows");
@@ -95,7 +98,6 @@ static int render(const struct comparison *c, const struct diff_style *style, st
     json_str(&w, "metric", c->metric);
     json_str(&w, "unit", c->unit);
     json_str(&w, "per", c->per);
-    json_str(&w, "value", units[c->value]);
     json_str(&w, "of", c->what);
     json_str(&w, "method", c->method);
     json_str(&w, "certainty", c->certainty);

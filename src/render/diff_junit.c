@@ -60,7 +60,7 @@ static void add_cases(struct cases *x, enum comparison_level by)
     for (size_t i = 0; i < c->level[by].rows.n; i++) {
         const struct comparison_row *r = &c->level[by].rows.a[i];
 
-        add_case(x, comparison_level_name(by), r->name, c->value, &r->value,
+        add_case(x, comparison_level_name(by), r->name, c->level[by].unit, &r->value,
                  c->verdict == COMPARISON_FAILS && r->cost > above && r->value.significant);
     }
 }

@@ -40,9 +40,22 @@ static void add_words(const struct comparison *c, const struct diff_style *style
     diff_words_release(&w);
 }
 
+static void add_level(const struct comparison *c, enum comparison_level level, const struct diff_style *style,
+                      struct buf *out)
+{
+    char heading[160];
+    struct table t;
+
+    diff_table(&t, c, level, style->top);
+    buf_addf(out, "#### %s\n\n", diff_heading(heading, sizeof(heading), c, level));
+    add_table(&t, out);
+    buf_addch(out, '\n');
+    table_release(&t);
+}
+
 static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
 {
-    char heading[160], *verdict = diff_verdict(c);
+    char *verdict = diff_verdict(c);
     struct table t;
 
     buf_addstr(out, "### wprof: new against base\n\n");
@@ -58,11 +71,10 @@ static int render(const struct comparison *c, const struct diff_style *style, st
         buf_addch(out, '\n');
         table_release(&t);
     }
-    diff_table(&t, c, style->by, style->top);
-    buf_addf(out, "#### %s\n\n", diff_heading(heading, sizeof(heading), c, style->by));
-    add_table(&t, out);
-    table_release(&t);
-    buf_addstr(out, "\n<details><summary>how it was compared</summary>\n\n");
+    for (int l = 0; l < COMPARISON_LEVELS; l++)
+        if (diff_shows(c, (enum comparison_level)l, style->by))
+            add_level(c, (enum comparison_level)l, style, out);
+    buf_addstr(out, "<details><summary>how it was compared</summary>\n\n");
     add_words(c, style, out);
     buf_addstr(out, "\n</details>\n");
     free(verdict);

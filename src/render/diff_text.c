@@ -34,9 +34,21 @@ static void add_topology(const struct comparison *c, struct buf *out)
         buf_addf(out, "  ... %zu more\n", c->topology.n - TOPOLOGY_LINES_SHOWN);
 }
 
+static void add_level(const struct comparison *c, enum comparison_level level, const struct diff_style *style,
+                      struct buf *out)
+{
+    char heading[160];
+    struct table t;
+
+    diff_table(&t, c, level, style->top);
+    buf_addch(out, '\n');
+    text_table(&t, diff_heading(heading, sizeof(heading), c, level), &style->text, out);
+    table_release(&t);
+}
+
 static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
 {
-    char heading[160], *verdict = diff_verdict(c);
+    char *verdict = diff_verdict(c);
     struct table t;
 
     add_words(c, style, out);
@@ -46,10 +58,9 @@ static int render(const struct comparison *c, const struct diff_style *style, st
         text_table(&t, "Whole runs", &style->text, out);
         table_release(&t);
     }
-    diff_table(&t, c, style->by, style->top);
-    buf_addch(out, '\n');
-    text_table(&t, diff_heading(heading, sizeof(heading), c, style->by), &style->text, out);
-    table_release(&t);
+    for (int l = 0; l < COMPARISON_LEVELS; l++)
+        if (diff_shows(c, (enum comparison_level)l, style->by))
+            add_level(c, (enum comparison_level)l, style, out);
     add_topology(c, out);
     if (verdict) {
         buf_addch(out, '\n');

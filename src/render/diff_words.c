@@ -2,11 +2,14 @@
 #include "render/diff_words.h"
 
 #include "base/units.h"
+#include "render/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_CHARS = 120 };
 
 char *diff_value(char *out, size_t n, enum comparison_unit unit, double v, int is_change)
 {
@@ -59,15 +62,19 @@ static char *side_words(const struct comparison *c, const struct comparison_side
 
 static char *per_words(const struct comparison *c, enum comparison_level by)
 {
-    const char *of = comparison_level_name(by);
+    const char *of = comparison_level_name(by), *what = by == COMPARISON_STACKS ? "self" : c->what;
+    const char *whole = strcmp(c->unit, "ns") ? c->unit : "time", *metric = c->metric;
 
-    if (c->value == COMPARISON_SHARE)
+    if (by >= COMPARISON_KERNELS) {
+        what = whole = "time";
+        metric = by == COMPARISON_KERNELS ? "on devices" : "on the host";
+    }
+    if (c->level[by].unit == COMPARISON_SHARE)
         return mem_printf(
-            "compared: the %s of each %s as a share of its side's %s (%s); changes in percentage "
-            "points",
-            c->what, of, strcmp(c->unit, "ns") ? c->unit : "time", c->metric);
+            "compared: the %s of each %s as a share of its side's %s (%s); changes in percentage points",
+            what, of, whole, metric);
     return mem_printf("compared: the %s of each %s per %s (%s): %.4g on the base side, %.4g on the new one",
-                      c->what, of, c->per, c->metric, c->side[0].per, c->side[1].per);
+                      what, of, c->per, metric, c->side[0].per, c->side[1].per);
 }
 
 void diff_words(struct diff_words *w, const struct comparison *c, enum comparison_level by)
@@ -78,12 +85,11 @@ void diff_words(struct diff_words *w, const struct comparison *c, enum compariso
     *vec_push(&w->list) = side_words(c, &c->side[COMPARISON_NEW]);
     *vec_push(&w->list) = per_words(c, by);
     *vec_push(&w->list) = mem_printf(
-        "tested: %s; %llu %s%s of %.3g %% or more; significant where the false discovery rate q <= "
-        "%.3g; intervals at %.4g %%",
+        "tested: %s; %llu %s of %.3g %% or more; significant where the false discovery rate q <= %.3g; "
+        "intervals at %.4g %%",
         c->method ? c->method : "nothing", (unsigned long long)c->level[by].tested,
-        by == COMPARISON_PROCESSES ? "processe" : comparison_level_name(by),
-        c->level[by].tested == 1 && by != COMPARISON_PROCESSES ? "" : "s", 100 * c->min_share, c->alpha,
-        100 * (1 - c->alpha));
+        c->level[by].tested == 1 ? comparison_level_name(by) : comparison_level_names(by), 100 * c->min_share,
+        c->alpha, 100 * (1 - c->alpha));
     text = isnan(c->overdispersion)
                ? mem_printf("certainty: %s", c->certainty)
                : mem_printf("certainty: %s; the median variance is %.2g times that of independent samples",
@@ -155,6 +161,20 @@ static void fill_value(union table_cell *cell, enum comparison_unit unit, const 
     cell[MARK].text = v->significant ? mem_strdup(v->change > 0 ? "+" : "-") : NULL;
 }
 
+/* Templates have names of thousands of characters; JSON has all of them. */
+static char *shown_name(const struct comparison_row *r)
+{
+    struct buf name = {0};
+
+    text_clean(r->name, MOST_CHARS, &name);
+    if (r->was) {
+        buf_addstr(&name, " (was: ");
+        text_clean(r->was, MOST_CHARS, &name);
+        buf_addch(&name, ')');
+    }
+    return buf_detach(&name);
+}
+
 void diff_table(struct table *t, const struct comparison *c, enum comparison_level level, size_t limit)
 {
     table_init(t, columns, ARRAY_SIZE(columns));
@@ -167,9 +187,9 @@ void diff_table(struct table *t, const struct comparison *c, enum comparison_lev
             continue;
         }
         cell = table_add(t);
-        fill_value(cell, c->value, &r->value);
+        fill_value(cell, c->level[level].unit, &r->value);
         cell[KIND].text = *r->kind ? mem_strdup(r->kind) : NULL;
-        cell[NAME].text = r->was ? mem_printf("%s (was: %s)", r->name, r->was) : mem_strdup(r->name);
+        cell[NAME].text = shown_name(r);
         cell[MODULE].text = *r->module ? mem_strdup(r->module) : NULL;
     }
 }
@@ -187,15 +207,24 @@ void diff_figures_table(struct table *t, const struct comparison *c)
     }
 }
 
+int diff_shows(const struct comparison *c, enum comparison_level level, enum comparison_level by)
+{
+    return level == by || (level >= COMPARISON_KERNELS && c->level[level].rows.n);
+}
+
 char *diff_heading(char *out, size_t n, const struct comparison *c, enum comparison_level level)
 {
-    static const char *const names[] = {"Functions", "Stacks", "Modules", "Processes"};
-    const char *what = level == COMPARISON_STACKS      ? "self"
-                       : level == COMPARISON_PROCESSES ? "total"
-                                                       : c->what;
+    static const char *const names[] = {"Functions by",
+                                        "Stacks by self",
+                                        "Modules by",
+                                        "Processes by total",
+                                        "Kernels by time on devices",
+                                        "Operators by time on the host"};
+    int chosen = level == COMPARISON_FUNCTIONS || level == COMPARISON_MODULES;
 
     snprintf(out, n,
-             c->value == COMPARISON_SHARE ? "%s by %s, changes in percentage points" : "%s by %s, per %s",
-             names[level], what, c->per);
+             c->level[level].unit == COMPARISON_SHARE ? "%s%s%s, changes in percentage points%.0s"
+                                                      : "%s%s%s, per %s",
+             names[level], chosen ? " " : "", chosen ? c->what : "", c->per);
     return out;
 }

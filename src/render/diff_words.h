@@ -27,6 +27,9 @@ char *diff_verdict(const struct comparison *c);
 void diff_table(struct table *t, const struct comparison *c, enum comparison_level level, size_t limit);
 void diff_figures_table(struct table *t, const struct comparison *c);
 
+/* Whether a level has a table of its own: the one asked for, and what ran on accelerators. */
+int diff_shows(const struct comparison *c, enum comparison_level level, enum comparison_level by);
+
 /* "functions", "stacks" ... with what of them is compared: a heading. Writes into out[n] and returns it. */
 char *diff_heading(char *out, size_t n, const struct comparison *c, enum comparison_level level);
 

@@ -17,6 +17,7 @@ edge() {
 }
 
 setup() {
+    need_python
     cd "$BATS_TEST_TMPDIR"
     session a "$(process 10 x), $(process 11 y)" "$(edge 10 11 100)"
     session b "$(process 20 x), $(process 21 y)" "$(edge 20 21 100)"
@@ -191,4 +192,14 @@ END
     [ "$(ls failing)" = 1 ]
     run -125 "$WPROF" record --repeat 2 -a
     run -125 "$WPROF" record --repeat 2 --against 'a | b' -- true
+}
+
+@test "diff: kernels and operators of a real pair of traces, against a calculation of their own" {
+    local data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/kineto
+    [ -e "$data/diff-test.json.gz" ] || skip "needs kineto/diff-*.json.gz in WPROF_SHARED_DATA"
+    "$WPROF" import -o control "$data/diff-control.json.gz" 2>/dev/null
+    "$WPROF" import -o test "$data/diff-test.json.gz" 2>/dev/null
+    "$WPROF" diff --json --min-share 0 control test >d.json
+    "$PYTHON" "$ROOT/tests/cli/diff_kineto.py" d.json "$data/diff-control.json.gz" "$data/diff-test.json.gz"
+    value d.json '{f["name"] for f in d["figures"]} >= {"wall", "GPU busy", "GPU idle", "step, median"}'
 }

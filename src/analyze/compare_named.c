@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ran on accelerators and what a framework's profiler tells of its operators, by name. */
+#include "analyze/compare_job.h"
+
+#include "base/map.h"
+#include "model/gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum comparison_level level_of(const struct gpu_work *w, int *none)
+{
+    *none = !gpu_on_device(w) && w->op != GPU_OPERATOR;
+    return gpu_on_device(w) ? COMPARISON_KERNELS : COMPARISON_OPERATORS;
+}
+
+/* "ProfilerStep#1011" without the number: it is another one in each run. */
+static uint32_t name_of(struct compare *c, const struct store *store, const struct gpu_work *w)
+{
+    const char *name = strtab_get(&store->strings, w->name);
+    size_t n = strlen(name);
+
+    if (!n)
+        return strtab_add(&c->strings, gpu_op_name(w->op));
+    if (w->op == GPU_OPERATOR) {
+        while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
+            n--;
+        if (!n || name[n - 1] != '#')
+            n = strlen(name) + 1;
+        n--;
+    }
+    return strtab_addn(&c->strings, name, n);
+}
+
+void compare_take_named(struct compare *c, struct compare_run *run, const struct session *s)
+{
+    const struct store *store = &s->store;
+    uint32_t *at = mem_calloc(store->gpus.list.n + 1, sizeof(*at)); /* work id -> place in its list + 1 */
+    struct map names[COMPARE_NAMED_LEVELS] = {{0}};
+
+    for (size_t i = 0; i < store->events.n; i++) {
+        const struct event *ev = &store->events.a[i];
+        const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_works_get(&store->gpus, ev->attr) : NULL;
+        int none, level;
+
+        if (!w)
+            continue;
+        level = (int)level_of(w, &none) - COMPARISON_KERNELS;
+        if (none)
+            continue;
+        if (!at[ev->attr]) {
+            uint32_t id = name_of(c, store, w);
+            uint64_t *known = map_put(&names[level], id);
+
+            if (!*known) {
+                *vec_push(&run->named[level].list) = (struct compare_named){.name = id};
+                *known = run->named[level].list.n;
+            }
+            at[ev->attr] = (uint32_t)*known;
+        }
+        run->named[level].list.a[at[ev->attr] - 1].ns += ev->dur;
+        run->named[level].list.a[at[ev->attr] - 1].times++;
+    }
+    for (int l = 0; l < COMPARE_NAMED_LEVELS; l++)
+        map_release(&names[l]);
+    free(at);
+}
+
+struct named_rows {
+    struct compare_rows rows;
+    VEC(uint32_t) names; /* of each row */
+    VEC(uint64_t) times; /* row * sides + side */
+    struct map by_name;
+};
+
+static void find_names(struct compare *c, struct named_rows *x, int level)
+{
+    for (size_t r = 0; r < c->runs.n; r++)
+        for (size_t i = 0; i < c->runs.a[r].named[level].list.n; i++) {
+            const struct compare_named *k = &c->runs.a[r].named[level].list.a[i];
+            uint64_t *row = map_put(&x->by_name, k->name);
+
+            if (!*row) {
+                *vec_push(&x->names) = k->name;
+                *vec_push(&x->times) = 0;
+                *vec_push(&x->times) = 0;
+                *row = x->names.n;
+            }
+            x->times.a[2 * (*row - 1) + (size_t)c->runs.a[r].side] += k->times;
+        }
+}
+
+static void fill_counts(struct compare *c, struct named_rows *x, int level)
+{
+    struct compare_rows *rows = &x->rows;
+
+    rows->n = x->names.n;
+    rows->counts = mem_calloc(rows->n * rows->runs + 1, sizeof(*rows->counts));
+    for (size_t r = 0; r < rows->runs; r++) {
+        const struct compare_run *run = &c->runs.a[r];
+        struct compare_divisor *w = &rows->whole[r];
+
+        *w = (struct compare_divisor){.scale = 1};
+        for (size_t i = 0; i < run->named[level].list.n; i++) {
+            const struct compare_named *k = &run->named[level].list.a[i];
+
+            rows->counts[(*map_get(&x->by_name, k->name) - 1) * rows->runs + r] = k->ns;
+            w->sum += k->ns;
+        }
+        w->per = rows->unit == COMPARISON_SHARE ? (double)w->sum : run->per;
+        c->out->level[rows->level].weight[run->side] += w->sum;
+    }
+}
+
+static void add_rows(struct compare *c, struct named_rows *x)
+{
+    size_t n = x->rows.n;
+    struct compare_tested t = {.values = mem_calloc(n + 1, sizeof(*t.values)),
+                               .share = mem_calloc(2 * n + 2, sizeof(*t.share)),
+                               .tested = mem_calloc(n + 1, 1)};
+
+    for (size_t i = 0; i < n; i++)
+        t.tested[i] = (uint8_t)compare_wanted(c, strtab_get(&c->strings, x->names.a[i]));
+    compare_test(c, &x->rows, &t);
+    for (size_t i = 0; i < n; i++) {
+        struct comparison_row row = {.kind = "", .times = {x->times.a[2 * i], x->times.a[2 * i + 1]}};
+
+        if (!t.tested[i])
+            continue;
+        row.name = mem_strdup(strtab_get(&c->strings, x->names.a[i]));
+        row.module = mem_strdup("");
+        compare_add_row(c, &x->rows, &t, i, &row);
+    }
+    free(t.values);
+    free(t.share);
+    free(t.tested);
+    compare_sort_rows(c->out, x->rows.level);
+}
+
+void compare_make_named(struct compare *c)
+{
+    for (int l = 0; l < COMPARE_NAMED_LEVELS; l++) {
+        struct named_rows x = {0};
+        enum comparison_level level = (enum comparison_level)(COMPARISON_KERNELS + l);
+
+        compare_rows_init(c, &x.rows, level);
+        x.rows.samples = 0;
+        memset(c->out->level[level].weight, 0, sizeof(c->out->level[level].weight));
+        find_names(c, &x, l);
+        fill_counts(c, &x, l);
+        add_rows(c, &x);
+        compare_rows_release(&x.rows);
+        vec_release(&x.names);
+        vec_release(&x.times);
+        map_release(&x.by_name);
+    }
+}
