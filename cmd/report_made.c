@@ -74,6 +74,8 @@ static void keep(const struct report_line *o, int dir, const char *text, size_t 
 /* A ticket takes 3 MB: the page's scripts and style, the report, its pictures, the numbers of the graphs. */
 enum { ROWS = 15, PAGE_BYTES = 2800000, FLAME_BYTES = 500000, TOPOLOGY_NODES = 40 };
 
+#define FLAME_ROW 0.1 /* what imports pile up is high and thin */
+
 static const struct timeline_opts page_timeline = {
     .max_spans = 20000, .max_ticks = 12000, .max_points = 8000, .max_nodes = 20000, .max_lanes = 300};
 
@@ -105,6 +107,7 @@ static int draw_flame(struct page *pg, const struct session *s, struct err *e)
     in.profile = &p;
     in.task_ids = 0;
     in.max_bytes = FLAME_BYTES;
+    in.min_row = FLAME_ROW;
     for (size_t i = 0; i < nrenderers && !rc; i++)
         if (!strcmp(renderers[i]->name, "svg"))
             rc = renderers[i]->render(&in, &pg->flame, e);

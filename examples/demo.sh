@@ -32,10 +32,14 @@ mkdir -p "$OUT"
 echo "== recording: $PYTHON examples/train.py"
 "${as_root[@]}" "$WPROF" record --force -o "$OUT/session" -- "$PYTHON" examples/train.py || exit
 echo
+echo "== wprof report $OUT/session"
+"$WPROF" report "$OUT/session" || exit
+echo
 echo "== wprof show $OUT/session"
 "$WPROF" show --top 10 "$OUT/session" || exit
+"$WPROF" report --format html -o "$OUT/report.html" "$OUT/session" # where wprof has cmark
 "$WPROF" render --format html -o "$OUT/train.html" "$OUT/session" || exit
 echo
 echo "session: $OUT/session"
-echo "page:    $OUT/train.html (open it in a browser)"
+echo "page:    $OUT/train.html (open it in a browser); the report: $OUT/report.html"
 echo "next:    $WPROF show --tree $OUT/session; $WPROF record -- python3 examples/train.py --fixed"

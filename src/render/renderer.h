@@ -22,9 +22,10 @@ struct render_input {
     const struct timeline *timeline; /* NULL where there is none, or the renderer does not want it */
     const char *report;              /* of a page: HTML to stand above its panes; NULL: none */
     size_t max_bytes;                /* about how large it may become; 0: the renderer's own limit */
-    const struct graph *topology;    /* the same */
-    const char *layout;              /* of the topology: "default" ...; NULL: that */
-    size_t max_nodes;                /* of the topology, see picture.h */
+    double min_row; /* of a still flame graph: rows with less of the whole are cut; 0: its own */
+    const struct graph *topology; /* the same */
+    const char *layout;           /* of the topology: "default" ...; NULL: that */
+    size_t max_nodes;             /* of the topology, see picture.h */
 };
 
 struct renderer_ops {

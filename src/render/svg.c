@@ -267,7 +267,7 @@ static int render(const struct render_input *in, struct buf *out, struct err *e)
 
     if (in->profile->metrics.n) {
         pic.metric = &in->profile->metrics.a[0];
-        lim.min_row = (uint64_t)(MIN_ROW * (double)pic.metric->sum);
+        lim.min_row = (uint64_t)((in->min_row > 0 ? in->min_row : MIN_ROW) * (double)pic.metric->sum);
         lim.min_total = (uint64_t)((double)pic.metric->sum * MIN_PIXELS / (WIDTH - 2 * MARGIN));
     }
     weights = flame_metric(in->profile, 0);
