@@ -78,7 +78,8 @@ enum wire_type {
     WIRE_WAKER,   /* a wire_sample: who wakes the thread `weight` and where; both are in ring `samples` */
     WIRE_SPAN,
     WIRE_SHORT,
-    WIRE_USED, /* a thread ended: what it used */
+    WIRE_USED,     /* a thread ended: what it used */
+    WIRE_GPU_CALL, /* a wire_sample: a call of CUDA's libraries; weight: for how many it stands, pad: which */
     WIRE_TYPES,
 };
 
@@ -117,6 +118,14 @@ struct wire_sample {
     __u16 status; /* enum walk_status */
     __u32 stack_n, pad;
     struct walk_regs regs; /* where the walk stopped */
+};
+
+enum { WIRE_GPU_CALLS = 64 }; /* functions that are told apart */
+
+/* Of one function, on one CPU. */
+struct wire_gpu_calls {
+    __u64 calls, told; /* told: of them, those that a record stands for */
+    __u64 lost;        /* records */
 };
 
 struct wire_fork {

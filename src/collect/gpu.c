@@ -4,6 +4,7 @@
  * which record has named to it in the environment (record/gpu_env.h).
  */
 #include "base/log.h"
+#include "collect/gpu_attach.h"
 #include "collect/gpu_driver.h"
 #include "collect/gpu_logs.h"
 #include "collect/gpu_told.h"
@@ -21,11 +22,21 @@
 #define WAIT_NS 1500000000ull /* at the end, for the last flush of agents that go on */
 #define LOOK_NS 20000000      /* between two looks for it */
 
+/* What runs already can't be told to load the agent. */
+#define GPU_UNATTACHED "GPU: what ran already is not seen: %.400s"
+#define GPU_ATTACHED                                                                                         \
+    "GPU: attached to what ran already: launches, copies and waits are counted, and have stacks now and "    \
+    "then; "                                                                                                 \
+    "times of "                                                                                              \
+    "kernels are missing (start the program with wprof record)"
+
 enum { LOOK_AT = 16 /* processes whose mappings are looked at, at most, where no agent has come */ };
 
 struct collector {
     struct record_ctx *ctx;
     struct gpu_logs logs;
+    struct gpu_attach attach; /* of what runs already */
+    struct err unattached;    /* why there is none */
     int timer_fd;
     enum gpu_seen seen; /* the most that was seen of CUDA in a process without an agent */
     unsigned turns;
@@ -34,6 +45,7 @@ struct collector {
 
 static void gpu_free(struct collector *c)
 {
+    gpu_attach_close(&c->attach);
     gpu_logs_release(&c->logs);
     if (c->timer_fd >= 0)
         close(c->timer_fd);
@@ -52,6 +64,10 @@ static struct collector *gpu_open(struct record_ctx *ctx, struct err *e)
         gpu_free(c);
         return NULL;
     }
+    if (ctx->gpu_calls && ctx->tier != TIER_A)
+        err_set(&c->unattached, "counting calls from outside needs tier A");
+    else if (ctx->gpu_calls)
+        gpu_attach_open(&c->attach, ctx, &c->unattached);
     return c;
 }
 
@@ -59,6 +75,8 @@ static int gpu_start(struct collector *c, struct err *e)
 {
     struct itimerspec every = {{1, 0}, {1, 0}};
 
+    if (c->attach.trace && gpu_attach_start(&c->attach, e))
+        return -1;
     if (gpu_logs_init(&c->logs, c->ctx->store, c->ctx->session_dir, e))
         return -1;
     return timerfd_settime(c->timer_fd, 0, &every, NULL) ? err_sys(e, errno, "timerfd") : 0;
@@ -97,12 +115,14 @@ static int gpu_poll(struct collector *c, struct err *e)
         return 0;
     gpu_logs_read(&c->logs, c->ctx->start_mono, 0, 0);
     look_for_cuda(c);
-    return 0;
+    return c->attach.trace ? gpu_attach_poll(&c->attach, e) : 0;
 }
 
 static void gpu_counters(struct collector *c)
 {
     gpu_told_counters(&c->logs, c->ctx->store);
+    if (c->attach.trace)
+        gpu_attach_counters(&c->attach);
 }
 
 /* Agents of processes that go on have yet to tell of the last second. */
@@ -123,6 +143,7 @@ static int is_complete(const struct gpu_logs *g, uint64_t end)
 static int gpu_stop(struct collector *c, struct err *e)
 {
     uint64_t end = c->ctx->end_mono, until = clock_monotonic() + WAIT_NS;
+    int rc = c->attach.trace ? gpu_attach_stop(&c->attach, e) : 0;
 
     gpu_logs_read(&c->logs, c->ctx->start_mono, end, 0);
     while (!is_complete(&c->logs, end) && clock_monotonic() < until) {
@@ -132,16 +153,35 @@ static int gpu_stop(struct collector *c, struct err *e)
     gpu_logs_read(&c->logs, c->ctx->start_mono, end, 1);
     gpu_counters(c);
     gpu_told_notes(&c->logs, c->ctx, c->seen);
-    return 0;
+    if (c->attach.trace && gpu_attach_total(&c->attach))
+        *vec_push(&c->ctx->meta->notes) = mem_strdup(GPU_ATTACHED);
+    if (c->seen && c->unattached.msg[0]) {
+        *vec_push(&c->ctx->meta->notes) = mem_printf(GPU_UNATTACHED, c->unattached.msg);
+        log_warn(GPU_UNATTACHED, c->unattached.msg);
+    }
+    return rc;
 }
 
 static const char *gpu_detail(struct collector *c)
 {
+    if (c->attach.trace && !c->logs.files.n) {
+        uint64_t n = gpu_attach_total(&c->attach);
+
+        snprintf(c->detail, sizeof(c->detail), n ? GPU_ATTACHED "; %llu calls" : "no CUDA library is called",
+                 (unsigned long long)n);
+        return c->detail;
+    }
+    if (c->unattached.msg[0]) {
+        snprintf(c->detail, sizeof(c->detail), GPU_UNATTACHED, c->unattached.msg);
+        return c->detail;
+    }
     return gpu_told_detail(&c->logs, c->ctx, c->seen, c->detail, sizeof(c->detail));
 }
 
 static void gpu_ids(struct collector *c, struct store_visit *v)
 {
+    if (c->attach.trace)
+        gpu_attach_ids(&c->attach, v);
     for (size_t i = 0; i < c->logs.files.n; i++)
         gpu_log_ids(&c->logs.files.a[i]->log, v);
 }

@@ -178,7 +178,8 @@ void gpu_told_notes(const struct gpu_logs *g, struct record_ctx *ctx, enum gpu_s
     for (size_t i = 0; i < g->files.n; i++)
         note_one(ctx, &g->files.a[i]->log);
     note_sums(g, ctx);
-    if (!g->files.n && (seen || ctx->gpu_env == GPU_ENV_TAKEN || ctx->gpu_env == GPU_ENV_NO_AGENT))
+    if (!g->files.n && !ctx->gpu_calls &&
+        (seen || ctx->gpu_env == GPU_ENV_TAKEN || ctx->gpu_env == GPU_ENV_NO_AGENT))
         note(ctx, "%s", why_none(ctx, seen));
     if (ctx->launched && cut(g))
         *vec_push(&ctx->meta->notes) = mem_printf(

@@ -230,7 +230,7 @@ static int open_parts(struct trace *t, struct err *e)
 {
     struct record_ctx *ctx = t->ctx;
     uint32_t cpus = perf_cpus_possible();
-    struct bpfside_settings how = {ctx->whole_machine, cpus, ROWS, ring_bytes(cpus)};
+    struct bpfside_settings how = {ctx->whole_machine, cpus, ROWS, ring_bytes(cpus), ctx->gpu_calls};
     struct track_hooks hooks = {t, on_fork, on_exec, on_image, on_exit_thread, on_mapped, on_pycode};
 
     t->bpf = bpfside_new(&how, e);

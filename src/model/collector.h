@@ -45,6 +45,7 @@ struct record_ctx {
     int whole_machine; /* -a: targets is empty */
     int launched;      /* targets[0] is our own gated child */
     enum gpu_env gpu_env;
+    int gpu_calls;         /* calls of CUDA's libraries are to be seen from outside: nothing is launched */
     const char *event;     /* -e, NULL: cycles where there is a PMU, else cpu-clock */
     uint64_t frequency;    /* Hz */
     unsigned tier;         /* the one in use: TIER_A, TIER_B or TIER_C; 0: not chosen, collectors see */

@@ -29,7 +29,10 @@ struct bpfside {
     struct sink control_to, samples_to;
     struct bpf_link *links[4];
     VEC(struct bpf_link *) samplers, off, used, flows;
-    int flow_exits;           /* flows are counted where functions return */
+    int flow_exits; /* flows are counted where functions return */
+    int gpu_wanted;
+    struct err gpu_refused; /* the same of the program for calls of CUDA's libraries */
+    VEC(struct bpf_link *) gpu;
     struct err flows_refused; /* why the kernel would not load the programs for flows; "" */
     struct err used_refused;  /* the same of those for what threads use */
     struct err off_refused;   /* why the kernel would not load the programs for off-CPU time; "" */
@@ -190,10 +193,13 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
         bpf_program__set_autoload(flow_progs[i], (with & (i < FLOW_EXITS ? WITH_FLOWS : WITH_EXITS)) != 0);
     b->flow_exits = (with & WITH_EXITS) != 0;
     bpf_program__set_autoload(b->skel->progs.dump_regs, false);
+    bpf_program__set_autoload(b->skel->progs.gpu_call, b->gpu_wanted);
     b->skel->rodata->config_whole_machine = how->whole_machine;
     b->skel->rodata->config_clock = b->stats_fd < 0;
     b->skel->rodata->config_late = (with & WITH_LATE) != 0;
     bpf_map__set_max_entries(b->skel->maps.cpu_scratch, how->cpus);
+    bpf_map__set_max_entries(b->skel->maps.gpu_scratch, b->gpu_wanted ? how->cpus : 1);
+    bpf_map__set_max_entries(b->skel->maps.gpu_cpus, b->gpu_wanted ? how->cpus : 1);
     bpf_map__set_max_entries(b->skel->maps.off_scratch, with & WITH_OFF ? how->cpus : 1);
     bpf_map__set_max_entries(b->skel->maps.rows, how->rows);
     bpf_map__set_max_entries(b->skel->maps.samples, how->ring_bytes);
@@ -233,8 +239,18 @@ static int load_with_flows(struct bpfside *b, const struct bpfside_settings *how
 
 static int load(struct bpfside *b, const struct bpfside_settings *how, struct err *e)
 {
-    int rc = load_with_flows(b, how), without;
+    int rc, without;
 
+    b->gpu_wanted = how->gpu_calls;
+    rc = load_with_flows(b, how);
+    if (rc && b->gpu_wanted) {
+        wprof_bpf__destroy(b->skel);
+        err_sys(&b->gpu_refused, rc,
+                "the kernel refuses the BPF program for calls of CUDA's libraries (-v shows why)");
+        b->gpu_wanted = 0;
+        b->flows_refused.msg[0] = '\0';
+        rc = load_with_flows(b, how);
+    }
     if (rc) {
         wprof_bpf__destroy(b->skel);
         err_sys(&b->used_refused, rc,
@@ -294,6 +310,7 @@ void bpfside_free(struct bpfside *b)
     off_detach(b);
     bpfside_used_stop(b);
     bpfside_flows_stop(b);
+    bpfside_gpu_stop(b);
     for (size_t i = 0; i < ARRAY_SIZE(b->links); i++)
         bpf_link__destroy(b->links[i]);
     ring_buffer__free(b->samples);
@@ -568,23 +585,56 @@ int bpfside_flows_take(struct bpfside *b, int empty, struct bpfside_flows *out, 
     return rc == -ENOENT ? 0 : err_sys(e, -rc, "read flows from BPF");
 }
 
-void bpfside_off_stats(struct bpfside *b, struct wire_off_stats *sum)
+/* Adds up over the CPUs what the values of a key end with: n words of 64 bits. */
+static void sum_cpus(const struct bpf_map *map, uint32_t key, uint64_t *sum, size_t n)
 {
-    enum { WORDS = sizeof(*sum) / sizeof(uint64_t) };
     int cpus = libbpf_num_possible_cpus();
-    size_t size = bpf_map__value_size(b->skel->maps.off_cpus), skip = size - sizeof(*sum);
+    size_t size = (bpf_map__value_size(map) + 7) & ~(size_t)7, skip = size - n * sizeof(*sum);
     char *each = mem_calloc(cpus > 0 ? (size_t)cpus : 1, size);
-    uint64_t *to = (uint64_t *)sum, from[WORDS];
-    uint32_t zero = 0;
+    uint64_t v;
 
-    *sum = (struct wire_off_stats){0};
-    if (cpus > 0 && !bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.off_cpus), &zero, each))
-        for (int i = 0; i < cpus; i++) {
-            memcpy(from, each + (size_t)i * size + skip, sizeof(from));
-            for (size_t k = 0; k < WORDS; k++)
-                to[k] += from[k];
+    memset(sum, 0, n * sizeof(*sum));
+    if (cpus > 0 && !bpf_map_lookup_elem(bpf_map__fd(map), &key, each))
+        for (size_t i = 0; i < (size_t)cpus * n; i++) {
+            memcpy(&v, each + i / n * size + skip + i % n * sizeof(v), sizeof(v));
+            sum[i % n] += v;
         }
     free(each);
+}
+
+void bpfside_off_stats(struct bpfside *b, struct wire_off_stats *sum)
+{
+    sum_cpus(b->skel->maps.off_cpus, 0, (uint64_t *)sum, sizeof(*sum) / sizeof(uint64_t));
+}
+
+int bpfside_gpu_ready(const struct bpfside *b, struct err *e)
+{
+    if (b->gpu_refused.msg[0])
+        return err_set(e, "%s", b->gpu_refused.msg);
+    return b->gpu_wanted ? 0 : err_set(e, "it was not asked for");
+}
+
+int bpfside_gpu_attach(struct bpfside *b, const char *path, const char *name, uint32_t which, struct err *e)
+{
+    LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = which, .func_name = name);
+    struct bpf_link *l = bpf_program__attach_uprobe_opts(b->skel->progs.gpu_call, -1, path, 0, &o);
+
+    if (!l)
+        return err_sys(e, errno, "attach BPF to %s of %s", name, path);
+    *vec_push(&b->gpu) = l;
+    return 0;
+}
+
+void bpfside_gpu_calls(struct bpfside *b, uint32_t which, struct wire_gpu_calls *sum)
+{
+    sum_cpus(b->skel->maps.gpu_calls, which, (uint64_t *)sum, sizeof(*sum) / sizeof(uint64_t));
+}
+
+void bpfside_gpu_stop(struct bpfside *b)
+{
+    for (size_t i = 0; i < b->gpu.n; i++)
+        bpf_link__destroy(b->gpu.a[i]);
+    vec_release(&b->gpu);
 }
 
 int bpfside_add_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p)
@@ -675,23 +725,7 @@ int bpfside_drain_samples(struct bpfside *b, bpfside_record *each, void *arg)
 
 void bpfside_lost(struct bpfside *b, struct wire_lost *sum)
 {
-    int cpus = libbpf_num_possible_cpus();
-    struct wire_lost *each = mem_calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*each));
-    uint32_t zero = 0;
-
-    *sum = (struct wire_lost){0};
-    if (cpus > 0 && !bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.lost), &zero, each))
-        for (int i = 0; i < cpus; i++) {
-            sum->samples += each[i].samples;
-            sum->control += each[i].control;
-            sum->procs += each[i].procs;
-            sum->used += each[i].used;
-            sum->flow_messages += each[i].flow_messages;
-            sum->flow_bytes += each[i].flow_bytes;
-            sum->cost_ns += each[i].cost_ns;
-            sum->cost_runs += each[i].cost_runs;
-        }
-    free(each);
+    sum_cpus(b->skel->maps.lost, 0, (uint64_t *)sum, sizeof(*sum) / sizeof(uint64_t));
 }
 
 static int program_cost(const struct bpf_program *p, uint64_t *ns, uint64_t *runs)

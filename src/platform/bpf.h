@@ -25,6 +25,7 @@ struct bpfside_settings {
     uint32_t cpus;       /* possible CPUs: numbers are below this */
     uint32_t rows;       /* capacity of the row array */
     uint32_t ring_bytes; /* of the samples' ring: a power of two */
+    int gpu_calls;       /* the program for calls of CUDA's libraries is wanted */
 };
 
 /* Opens, loads and verifies everything; nothing runs yet. NULL with `e` set. */
@@ -73,6 +74,13 @@ int bpfside_flows_by_exits(const struct bpfside *b);
 size_t bpfside_flows_made(const struct bpfside *b);
 void bpfside_flows_stop(struct bpfside *b); /* detaches; what was counted can still be taken */
 int bpfside_flows_cost(struct bpfside *b, uint64_t *ns, uint64_t *runs); /* -1: not known */
+
+/* Calls of functions by followed processes, at uprobes. */
+int bpfside_gpu_ready(const struct bpfside *b, struct err *e); /* -1: the kernel has refused the program */
+/* The function `name` of the file at `path`, in every process: its calls are counted as number `which`. */
+int bpfside_gpu_attach(struct bpfside *b, const char *path, const char *name, uint32_t which, struct err *e);
+void bpfside_gpu_calls(struct bpfside *b, uint32_t which, struct wire_gpu_calls *sum);
+void bpfside_gpu_stop(struct bpfside *b); /* detaches; what was counted can still be read */
 
 /* All threads of the machine, now. The vector is appended to. */
 struct bpfside_threads {

@@ -181,3 +181,20 @@ void bpfside_cost(struct bpfside *b, int say, uint64_t *ns, uint64_t *runs)
 {
     *ns = *runs = 0;
 }
+
+int bpfside_gpu_ready(const struct bpfside *b, struct err *e)
+{
+    return absent(e);
+}
+
+int bpfside_gpu_attach(struct bpfside *b, const char *path, const char *name, uint32_t which, struct err *e)
+{
+    return absent(e);
+}
+
+void bpfside_gpu_calls(struct bpfside *b, uint32_t which, struct wire_gpu_calls *sum)
+{
+    *sum = (struct wire_gpu_calls){0};
+}
+
+void bpfside_gpu_stop(struct bpfside *b) {}

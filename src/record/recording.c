@@ -31,7 +31,11 @@ int recording_init(struct recording *rec, const struct recorder_opts *o, const s
     rec->ctx.now = clock_monotonic;
     rec->marks = marks_new(&rec->ctx);
     marks_on_mark(rec->marks, on_mark, arg);
-    return collectors_choose(&rec->collectors, o->collectors, o->ncollectors, o->collect, o->without, e);
+    if (collectors_choose(&rec->collectors, o->collectors, o->ncollectors, o->collect, o->without, e))
+        return -1;
+    rec->ctx.gpu_calls =
+        !rec->ctx.launched && !rec->ctx.whole_machine && collectors_wanted(&rec->collectors, "gpu");
+    return 0;
 }
 
 void recording_target(struct recording *rec, pid_t pid)

@@ -191,6 +191,33 @@ everything() {
     grep -Eq 'no libcupti.so.11, .12 or .13 was found|CUPTI refuses' err
 }
 
+# What runs already: the program waits for the file `go`, which comes once recording has begun.
+@test "gpu: attached by uprobes: calls are counted and have stacks, and that times are missing is said" {
+    need_tier_a
+    unset FAKE_CUPTI_TRUTH
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib "$PYTHON" "$ROOT/tests/fakes/gpu.py" attached 3>&- &
+    pid=$!
+    until grep -q libcuda.so "/proc/$pid/maps"; do sleep 0.05; done
+    "$WPROF" record -o s --tier A --collect gpu,cpu -p "$pid" 2>err 3>&- &
+    recorder=$!
+    until grep -q '"start_ts": [1-9]' s/meta.json 2>/dev/null; do
+        kill -0 $recorder || { cat err; return 1; }
+        sleep 0.05
+    done
+    touch go
+    wait $pid
+    wait $recorder
+    events
+    [ "$(counter calls.cuLaunchKernel)" = 40 ]
+    [ "$(counter calls.cuStreamSynchronize)" = 20 ]
+    grep -q '^driver|cuLaunchKernel|.*attached (gpu.py:.*launch (gpu.py:.*cuLaunchKernel$' events
+    ! grep -q '^kernel' events
+    grep -q 'times of kernels are missing' s/meta.json
+    "$WPROF" show --metrics --json s 2>/dev/null | "$PYTHON" -c 'import json, sys
+rows = [r for r in json.load(sys.stdin)["metrics"] if r["metric"] == "gpu.launches"]
+assert rows and rows[0]["total"] == 40, rows'
+}
+
 @test "gpu: the library shows three symbols, links nothing that aborts, and needs no C library newer than 2.17" {
     need_command objdump
     objdump -T "$BUILD/libwprof-cuda.so" >table

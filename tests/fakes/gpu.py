@@ -132,6 +132,17 @@ def close():
         f.write("kept")
 
 
+def attached():
+    """Once the file `go` is there: what a recorder that came later is to see."""
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+    for _ in range(10):
+        forward(3)
+        backward(1)
+        wait()
+        time.sleep(0.02)
+
+
 if __name__ == "__main__":
     if sys.argv[1] != "none":
         cuda.cuInit(0)
