@@ -6,6 +6,7 @@
 #include "topo/topo.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static void look(int fd, const struct question *q)
     o.npids = q->npids;
     o.narrow = 1;
     o.limits.numa_walk = NUMA_WALK;
-    o.hops = q->hops;
+    o.hops = q->hops ? q->hops : UINT_MAX;
     graph_init(&g);
     if (!topo_snapshot(&g, &o, &e))
         graph_pack(&g, &out);

@@ -19,7 +19,7 @@ struct topo_opts {
     const char *without; /* names to leave out, or NULL */
     const int *pids;     /* the graph is what is around these; none: the whole machine */
     size_t npids;
-    unsigned hops; /* from the pids outward; 0: no limit */
+    unsigned hops; /* from the pids outward; 0: those alone */
     int narrow;    /* with pids and no seed: read little else, in this process (narrow.h) */
     const struct topo_remote *remote; /* added, and joined to this one by the connections between them */
     size_t nremote;

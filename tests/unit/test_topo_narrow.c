@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -187,12 +188,14 @@ static int is_joined(const struct graph *g, enum graph_relation kind, pid_t a, p
 
 static void test_same(void **state)
 {
+    static const unsigned reach[] = {0, 1, 2, 3, UINT_MAX};
     struct people p;
     struct means m;
 
     make_means(&m);
     make_people(&p, &m);
-    for (unsigned hops = 0; hops <= 3; hops++) {
+    for (size_t i = 0; i < ARRAY_SIZE(reach); i++) {
+        unsigned hops = reach[i];
         struct graph whole, narrow;
 
         snapshot(&whole, p.target, hops, 0);
