@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What perf script prints.
+# What perf script prints, and profiles of pprof.
 load common
 
 setup() {
@@ -75,4 +75,55 @@ assert abs(s["duration_s"] - 3) < 1e-6, s["duration_s"]'
     : >empty
     run -3 "$WPROF" import --from perf-script -o s empty
     [[ $output == *"no sample in it"* ]]
+}
+
+@test "import pprof: the stacks and values that are in it" {
+    need_python gzip
+    data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/pprof/simple.prof
+    [ -e "$data" ] || skip "needs the shared data (pprof)"
+    run -0 --separate-stderr "$WPROF" import -o s "$data"
+    "$WPROF" show s | grep -q 'a profile of pprof: of 2 kinds of values those called samples (count)'
+    "$WPROF" export s | sed -E 's/\[[^];]*\]/[]/g' | LC_ALL=C sort >got
+    "$PYTHON" "$ROOT/tests/tools/pprof_folded.py" "$data" | LC_ALL=C sort >want
+    [ -s want ]
+    diff want got
+}
+
+@test "import pprof: places without a name, Python, a default kind, what is not there, cut off" {
+    need_python gzip
+    "$PYTHON" - <<'END'
+import gzip
+def varint(v):
+    out = b""
+    while v > 127:
+        out += bytes([v & 127 | 128])
+        v >>= 7
+    return out + bytes([v])
+def num(n, v): return varint(n << 3) + varint(v)
+def msg(n, b): return varint(n << 3 | 2) + varint(len(b)) + b
+names = ["", "alloc", "bytes", "inuse", "main", "step", "net.py", "/lib/libx.so"]
+p = msg(2, num(1, 2) + num(1, 1) + num(2, 5) + num(2, 70))            # step in main
+p += msg(2, msg(1, varint(3) + varint(1)) + msg(2, varint(1) + varint(30)))  # the library's
+p += msg(2, num(1, 9) + num(2, 1) + num(2, 4))                        # a location that is not there
+p += msg(1, num(1, 1) + num(2, 2)) + msg(1, num(1, 3) + num(2, 2)) + num(14, 3)
+p += msg(3, num(1, 1) + num(2, 0x1000) + num(4, 0x200) + num(5, 7))
+p += msg(4, num(1, 1) + msg(4, num(1, 1))) + msg(4, num(1, 2) + msg(4, num(1, 2) + num(2, 12)))
+p += msg(4, num(1, 3) + num(2, 1) + num(3, 0x1234))
+p += msg(5, num(1, 1) + num(2, 4)) + msg(5, num(1, 2) + num(2, 5) + num(4, 6))
+p += b"".join(msg(6, s.encode()) for s in names) + num(9, 1700000000000000000) + num(10, 2000000000)
+open("heap.pb.gz", "wb").write(gzip.compress(p))
+open("cut.pb", "wb").write(p[:60])
+END
+    run -0 --separate-stderr "$WPROF" import -o s heap.pb.gz
+    [[ $stderr == *"3 stacks from"* ]]
+    [[ $stderr == *"1 location that is not there"* ]]
+    diff - <("$WPROF" export s) <<'END'
+[no stack] 4
+main;[libx.so+0x434] 30
+main;step (net.py) 70
+END
+    "$WPROF" show s | grep -q 'those called inuse (bytes)'
+    "$WPROF" show s | grep -q '2023-11-14 22:13:20 UTC, for 2.00 s'
+    run -3 "$WPROF" import --from pprof -o t cut.pb
+    [[ $output == *"a field goes beyond the end"* ]]
 }
