@@ -36,6 +36,8 @@ static void wrap(struct buf *out, const char *text, const struct text_style *sty
     for (p = buf_str(&clean); *p;) {
         size_t n = strcspn(p, " "), shown = 0;
 
+        if (p[n] == ' ' && p[n + 1] == '%') /* "12.3 %" is one word */
+            n += 1 + strcspn(p + n + 1, " ");
         for (size_t i = 0; i < n; i++)
             shown += ((unsigned char)p[i] & 0xc0) != 0x80;
         if (at + shown + 1 > width_of(style) && at > indent) {

@@ -54,9 +54,11 @@ void check_hot_function(struct rule_run *r, const struct rule_data *d)
         }
         finding_at(x, d, &t, node);
         x->title = mem_printf("Much of the CPU time is in %s", places_func(&d->places, node));
-        x->evidence = mem_printf("%s of %s%s, with what it calls inside the interpreter, are its own.",
-                                 words_share(&w, (double)self / (double)t.sum),
-                                 words_plural(&w, t.sum, "sample"), lead ? " of the main thread" : "");
+        x->evidence = mem_printf("%s of %s%s are its own%s.", words_share(&w, (double)self / (double)t.sum),
+                                 words_plural(&w, t.sum, "sample"), lead ? " of the main thread" : "",
+                                 places_get(&d->places, node)->kind == FRAME_PYTHON
+                                     ? ", with what it calls that is no Python function with a name"
+                                     : "");
         x->advice = mem_printf("Make it cheaper, call it less often, or do several at once; wprof show --by "
                                "line and --callers %s "
                                "say where and for whom.",

@@ -192,9 +192,14 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
     others = running && (cpu + delay) / (double)d->wall_ns < running->mean / 2;
     x->title = mem_strdup(others ? "Other programs take the CPUs that this one wants"
                                  : "More threads want to run than there are CPUs");
-    x->evidence = mem_printf(
-        "The threads waited %s for a CPU, %s of the time that they ran or could have; the main thread %s.",
-        words_ns(&w, (uint64_t)delay), words_share(&w, share), words_ns(&w, t.ns));
+    x->evidence =
+        mem_printf("The threads waited %s for a CPU, %s of the time that they ran or could have%s%s.",
+                   words_ns(&w, (uint64_t)delay), words_share(&w, share),
+                   d->lead.task ? "; the main thread " : "", d->lead.task ? words_ns(&w, t.ns) : "");
+    if (!d->lead.task) {
+        x->severity = FINDING_MEDIUM;
+        x->why = mem_strdup("there is no one main thread whose time it could be taken from");
+    }
     if (running) {
         char *all = mem_printf("%s On average %.1f threads of the machine wanted one of %u CPUs.",
                                x->evidence, running->mean, cpus);
