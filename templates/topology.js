@@ -301,8 +301,11 @@ class TopologyPane {
         svg.addEventListener("pointerup", end(true));
         svg.addEventListener("pointercancel", end(false));
     }
+    /* Where the page itself scrolls, as one with a report does, the wheel zooms with Ctrl. */
     wheel(event) {
-        const unit = event.deltaMode === 1 ? 16 : 1;
+        const unit = event.deltaMode === 1 ? 16 : 1, {scrollHeight, clientHeight} = document.documentElement;
+        if (scrollHeight > clientHeight + 1 && getComputedStyle(document.body).overflowY !== "hidden" && !event.ctrlKey)
+            return;
         event.preventDefault();
         if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
             this.panBy((event.deltaX || event.deltaY) * unit / this.size.w, 0);

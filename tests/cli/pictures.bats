@@ -82,6 +82,14 @@ golden() {
     [[ $stderr == *"without the topology"* ]]
 }
 
+@test "wprof topo writes a page of the topology alone" {
+    bash "$ROOT/tests/fsroot/unpack" "$ROOT/tests/fsroot/topo/small.tree" root
+    "$WPROF" -q topo --root root --format html --layout constraint -o page.html
+    grep -q 'data-pane="topology"' page.html
+    ! grep -qE 'data-pane="(flame|table|timeline)"|not measured' page.html
+    ! grep -qE '(src|href)=|https?://|@import|url\(' page.html
+}
+
 @test "SVG, DrawIO and GEXF are well-formed, and names with quotes, <, &, backslashes and UTF-8 are in them" {
     need_graphviz
     need_python xml.etree.ElementTree
