@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/gpu_slots.h"
 
-static int by_start(const void *pa, const void *pb)
+static int by_start(const struct gpu_slot *a, const struct gpu_slot *b)
 {
-    const struct gpu_slot *a = pa, *b = pb;
-
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
     if (a->end != b->end)
@@ -12,20 +10,54 @@ static int by_start(const void *pa, const void *pb)
     return a->run < b->run ? -1 : a->run > b->run;
 }
 
+/* From where on the order ends that a[from] begins. */
+static uint32_t run_end(const struct gpu_slot *a, uint32_t n, uint32_t from)
+{
+    uint32_t i = from + 1;
+
+    while (i < n && by_start(&a[i - 1], &a[i]) < 0)
+        i++;
+    return i < n ? i : n;
+}
+
+static void merge(struct gpu_slot *to, const struct gpu_slot *a, uint32_t from, uint32_t mid, uint32_t end)
+{
+    for (uint32_t i = from, k = mid, out = from; out < end; out++)
+        to[out] = k == end || (i < mid && by_start(&a[i], &a[k]) < 0) ? a[i++] : a[k++];
+}
+
+/* Two neighbouring runs become one, again and again: streams are in order, and few. */
+static struct gpu_slot *sort(struct gpu_slot *a, uint32_t n)
+{
+    struct gpu_slot *spare, *done;
+
+    if (run_end(a, n, 0) >= n)
+        return a;
+    spare = mem_alloc(n * sizeof(*spare));
+    while (run_end(a, n, 0) < n) {
+        for (uint32_t from = 0, mid, end; from < n; from = end) {
+            mid = run_end(a, n, from);
+            end = mid < n ? run_end(a, n, mid) : n;
+            merge(spare, a, from, mid, end);
+        }
+        done = spare;
+        spare = a;
+        a = done;
+    }
+    free(spare);
+    return a;
+}
+
 struct gpu_slot *gpu_slots(const struct gpu_trace *t, uint32_t first, uint32_t n)
 {
     struct gpu_slot *a = mem_alloc(n * sizeof(*a));
-    int sorted = 1;
 
     for (uint32_t i = 0; i < n; i++) {
         const struct event *ev = gpu_event(t, &t->ran.a[first + i]);
 
         a[i] = (struct gpu_slot){ev->ts, ev->ts + ev->dur, first + i};
-        sorted &= !i || by_start(&a[i - 1], &a[i]) < 0;
     }
-    if (!sorted)
-        qsort(a, n, sizeof(*a), by_start);
-    return a;
+    return sort(a, n);
 }
 
 static enum gpu_idle cause(const struct gpu_trace *t, const struct gpu_slot *next, const struct gpu_gap *gap)

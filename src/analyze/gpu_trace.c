@@ -7,9 +7,14 @@
 /* ---- calls by correlation ---- */
 
 struct calls {
-    struct map by_id; /* of who numbers and number -> event + 1 */
-    int by_process;   /* everything that ran says whose it is */
+    struct map by_id;    /* of who numbers and number -> event + 1 */
+    int by_process;      /* everything that ran says whose it is */
+    uint32_t *direct;    /* the same by number - low: of one process whose numbers are dense; else NULL */
+    uint64_t low, range; /* range: how many */
 };
+
+/* Numbers are dense where there are no more than so many for each call. */
+enum { DENSE = 8 };
 
 static uint32_t leader_of(const struct store *s, uint32_t task)
 {
@@ -32,6 +37,11 @@ static int is_call(const struct gpu_work *w)
     return w->op == GPU_RUNTIME || w->op == GPU_DRIVER;
 }
 
+static int is_driver(const struct store *s, uint64_t event)
+{
+    return gpu_works_get(&s->gpus, s->events.a[event].attr)->op == GPU_DRIVER;
+}
+
 /* The runtime's calls stand for the driver's that they make: one number. */
 static void add_call(struct calls *c, const struct store *s, uint32_t event)
 {
@@ -39,19 +49,29 @@ static void add_call(struct calls *c, const struct store *s, uint32_t event)
     const struct gpu_work *w = gpu_works_get(&s->gpus, ev->attr);
     uint64_t *known;
 
-    if (!is_call(w) || !ev->value)
+    if (!w || !is_call(w) || !ev->value)
         return;
+    if (c->direct) {
+        uint32_t *at = &c->direct[ev->value - c->low];
+
+        if (!*at || (w->op == GPU_RUNTIME && is_driver(s, *at - 1)))
+            *at = event + 1;
+        return;
+    }
     known = map_put(&c->by_id, call_key(c, s, ev, w));
-    if (!*known ||
-        (w->op == GPU_RUNTIME && gpu_works_get(&s->gpus, s->events.a[*known - 1].attr)->op == GPU_DRIVER))
+    if (!*known || (w->op == GPU_RUNTIME && is_driver(s, *known - 1)))
         *known = (uint64_t)event + 1;
 }
 
 static uint32_t find_call(const struct calls *c, const struct store *s, const struct event *ev)
 {
-    const uint64_t *known =
-        ev->value ? map_get(&c->by_id, call_key(c, s, ev, gpu_works_get(&s->gpus, ev->attr))) : NULL;
+    const uint64_t *known;
 
+    if (!ev->value)
+        return 0;
+    if (c->direct)
+        return ev->value - c->low < c->range ? c->direct[ev->value - c->low] : 0;
+    known = map_get(&c->by_id, call_key(c, s, ev, gpu_works_get(&s->gpus, ev->attr)));
     return known ? (uint32_t)*known : 0;
 }
 
@@ -240,10 +260,45 @@ static void look(struct gpu_trace *t, struct calls *c, uint32_t *ran, size_t *n)
     }
 }
 
+static const struct gpu_work *gpu_of(const struct gpu_trace *t, size_t event)
+{
+    return t->s->events.a[event].kind == EVENT_GPU ? gpu_work_of(t, &t->s->events.a[event]) : NULL;
+}
+
+/* One that numbers, and dense numbers: an array does instead of a map. */
+static void look_at_numbers(const struct gpu_trace *t, struct calls *c)
+{
+    uint64_t low = UINT64_MAX, high = 0, n = 0, whose = 0;
+
+    for (size_t i = 0; i < t->s->events.n; i++) {
+        const struct event *ev = &t->s->events.a[i];
+        const struct gpu_work *w = gpu_of(t, i);
+        uint64_t who;
+
+        if (!w || !ev->value || (!is_call(w) && !gpu_on_device(w)))
+            continue;
+        who = (uint64_t)(c->by_process ? leader_of(t->s, ev->task) : 0) << 16 | w->rank;
+        if (n && who != whose)
+            return;
+        whose = who;
+        n++;
+        if (!is_call(w))
+            continue;
+        low = ev->value < low ? ev->value : low;
+        high = ev->value > high ? ev->value : high;
+    }
+    if (low > high || (high - low) / DENSE >= n)
+        return;
+    c->low = low;
+    c->range = high - low + 1;
+    c->direct = mem_calloc(c->range, sizeof(*c->direct));
+}
+
 static void add_calls(const struct gpu_trace *t, struct calls *c)
 {
+    look_at_numbers(t, c);
     for (size_t i = 0; i < t->s->events.n; i++)
-        if (t->s->events.a[i].kind == EVENT_GPU && gpu_work_of(t, &t->s->events.a[i]))
+        if (t->s->events.a[i].kind == EVENT_GPU)
             add_call(c, t->s, (uint32_t)i);
 }
 
@@ -274,6 +329,7 @@ void gpu_trace_init(struct gpu_trace *t, const struct session *s)
     add_calls(t, &c);
     add_runs(t, &c, ran, n);
     map_release(&c.by_id);
+    free(c.direct);
     free(ran);
 }
 

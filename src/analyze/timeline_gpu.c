@@ -245,6 +245,15 @@ static int outer_first(const void *pa, const void *pb)
     return a->event < b->event ? -1 : a->event > b->event;
 }
 
+static int is_in_order(const struct timeline_job *j, size_t first)
+{
+    size_t i = first + 1;
+
+    while (i < j->raws.n && outer_first(&j->raws.a[i - 1], &j->raws.a[i]) < 0)
+        i++;
+    return i >= j->raws.n;
+}
+
 /* The depth of a call is how many others go on at its start. What is too deep for a page is left out. */
 static void nest(struct timeline_job *j, size_t first)
 {
@@ -277,7 +286,7 @@ static void add_calls(struct timeline_job *j, const struct lane_plan *plan)
         if (is_call(j, ev))
             *vec_push(&j->raws) = raw_of(j, plan->events[i], call_state(j, gpu_work_of(&j->gpu, ev)));
     }
-    if (j->raws.n > first)
+    if (!is_in_order(j, first))
         qsort(j->raws.a + first, j->raws.n - first, sizeof(*j->raws.a), outer_first);
     nest(j, first);
 }

@@ -169,20 +169,33 @@ static int has_instants(const struct timeline_job *j, const struct lane_plan *pl
     return 0;
 }
 
-static int by_depth(const void *pa, const void *pb)
-{
-    const struct raw_span *a = pa, *b = pb;
-
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->event < b->event ? -1 : a->event > b->event;
-}
-
 void timeline_raws_begin(struct timeline_job *j, struct lane_plan *plan)
 {
     plan->raw = j->raws.n;
+}
+
+/* They come in the order of time: it is kept within each depth. */
+static void sort_by_depth(struct raw_span *a, size_t n)
+{
+    size_t depths = 0, sum = 0, *at;
+    struct raw_span *from;
+
+    for (size_t i = 0; i < n; i++)
+        depths = a[i].depth >= depths ? a[i].depth + 1u : depths;
+    at = mem_calloc(depths, sizeof(*at));
+    for (size_t i = 0; i < n; i++)
+        at[a[i].depth]++;
+    for (size_t d = 0; d < depths; d++) {
+        size_t count = at[d];
+
+        at[d] = sum;
+        sum += count;
+    }
+    from = mem_dup(a, n * sizeof(*a));
+    for (size_t i = 0; i < n; i++)
+        a[at[from[i].depth]++] = from[i];
+    free(from);
+    free(at);
 }
 
 void timeline_raws_end(struct timeline_job *j, struct lane_plan *plan)
@@ -194,10 +207,10 @@ void timeline_raws_end(struct timeline_job *j, struct lane_plan *plan)
     if (!plan->nraw)
         return;
     a = j->raws.a + plan->raw;
-    while (i < plan->nraw && by_depth(&a[i - 1], &a[i]) < 0)
+    while (i < plan->nraw && a[i - 1].depth <= a[i].depth)
         i++;
     if (i < plan->nraw)
-        qsort(a, plan->nraw, sizeof(*a), by_depth);
+        sort_by_depth(a, plan->nraw);
     for (i = 0; i < plan->nraw; i++)
         if (a[i].depth >= plan->lane.depth)
             plan->lane.depth = (uint16_t)(a[i].depth + 1);

@@ -69,7 +69,7 @@ int store_gpu_get(struct store *s, struct cursor *c, size_t n)
     struct gpu_work *to;
 
     vec_reserve(&s->gpus.list, before + n);
-    to = s->gpus.list.a + before;
+    to = n ? s->gpus.list.a + before : NULL;
     if (n)
         memset(to, 0, n * sizeof(*to));
     for (size_t f = 0; f < ARRAY_SIZE(fields) && !c->bad; f++) {

@@ -128,7 +128,7 @@ static int stacks_get_rows(struct store *s, struct cursor *c, size_t n)
         c->bad = undo_distances(s->stacks.nodes.a, before, n, up, frame, frames) != 0;
     if (!c->bad)
         stacks_reserve(&s->stacks, before + n);
-    to = s->stacks.nodes.a + before;
+    to = n && !c->bad ? s->stacks.nodes.a + before : NULL;
     for (size_t i = 0; i < n && !c->bad; i++) {
         if (up[i] > before + i || !frame[i] || frame[i] > frames)
             c->bad = 1;
