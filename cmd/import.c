@@ -23,7 +23,7 @@ struct import_opts {
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", "auto",
-               "auto|folded|perf-script|pprof|kineto|chrome|nsys|witty|topology",
+               "auto|folded|perf-script|pprof|speedscope|cpuprofile|kineto|chrome|nsys|witty|topology",
                "what FILE is; auto: by what it begins with"),
     OPT_STRING('o', "output", struct import_opts, output, "DIR", "the session's directory"),
     OPT_FLAG(0, "force", struct import_opts, force, "replace DIR where it is a wprof session"),

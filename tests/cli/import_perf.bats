@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What perf script prints, and profiles of pprof.
+# What perf script prints, profiles of pprof, of speedscope, of Chrome.
 load common
 
 setup() {
@@ -126,4 +126,39 @@ END
     "$WPROF" show s | grep -q '2023-11-14 22:13:20 UTC, for 2.00 s'
     run -3 "$WPROF" import --from pprof -o t cut.pb
     [[ $output == *"a field goes beyond the end"* ]]
+}
+
+@test "import speedscope: sampled and evented" {
+    run -0 --separate-stderr "$WPROF" import -o s "$ROOT/tests/fuzz/corpus/speedscope/both"
+    [[ $stderr == *"6 stacks from"* ]]
+    [[ $stderr == *"1 frame that is not there"* ]]
+    [[ $stderr == *"1 value that is negative or out of range"* ]]
+    [[ $stderr == *"1 end without a beginning"* ]]
+    [[ $stderr == *"1 profile of an unknown type"* ]]
+    diff - <("$WPROF" export s) <<'END'
+e;a (x.py) 6
+e;a (x.py);b 3
+s;[no stack] 1000000
+s;a (x.py) 2000000
+s;a (x.py);b 1500000
+END
+    data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/speedscope
+    [ -d "$data" ] || skip "needs the shared data (speedscope)"
+    "$WPROF" -q import -o simple "$data/simple.speedscope.json"
+    [ "$("$WPROF" export simple)" = $'simple.txt;a;b 5\nsimple.txt;a;b;c 5\nsimple.txt;a;b;d 4' ]
+}
+
+@test "import cpuprofile: a list of nodes, hits without samples, a tree" {
+    corpus=$ROOT/tests/fuzz/corpus/cpuprofile
+    run -0 --separate-stderr "$WPROF" import -o s "$corpus/list"
+    [[ $stderr == *"3 samples from"*"left out: 1 idle sample"* ]]
+    [[ $stderr == *"1 sample of no node"* ]]
+    diff - <("$WPROF" export s) <<'END'
+JavaScript;f (a.js) 1
+JavaScript;f (a.js);(anonymous) 2
+END
+    "$WPROF" -q import -o hits "$corpus/hits"
+    [ "$("$WPROF" export hits)" = $'JavaScript;f 7\nJavaScript;f;g 2' ]
+    "$WPROF" -q import -o tree "$corpus/tree"
+    [ "$("$WPROF" export tree)" = $'JavaScript;a 1\nJavaScript;a;b 2' ]
 }

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * speedscope's own files: frames shared by all profiles, of which each is a process here, and is sampled
+ * (stacks with weights) or evented (frames that open and close). Values in a unit of time become ns.
+ */
+#include "base/json.h"
+#include "exchange/import/import.h"
+
+#include <math.h>
+#include <string.h>
+
+struct speedscope {
+    struct store *s;
+    struct import_stats *st;
+    VEC(uint32_t) frames; /* of shared.frames */
+    double scale;         /* of the profile's values */
+    struct event sample;  /* what the next one is like */
+    double at;            /* where it begins, in the profile's unit */
+};
+
+static double scale_of(const char *unit)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"seconds", 1e9}, {"milliseconds", 1e6}, {"microseconds", 1e3}, {"nanoseconds", 1}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (!strcmp(units[i].unit, unit))
+            return units[i].ns;
+    return 1;
+}
+
+static void take_frames(struct speedscope *x, const struct json_value *list)
+{
+    for (const struct json_value *v = list ? list->child : NULL; v; v = v->next) {
+        const char *file = json_get_str(v, "file", NULL);
+        uint64_t line = json_get_u64(v, "line", 0);
+        struct frame f = {.kind = FRAME_NATIVE,
+                          .func = strtab_add(&x->s->strings, json_get_str(v, "name", "?"))};
+
+        if (!f.func)
+            f.func = strtab_add(&x->s->strings, "?");
+        f.file = strtab_add(&x->s->strings, file);
+        f.line = line <= UINT32_MAX ? (uint32_t)line : 0;
+        if (file && strlen(file) > 3 && !strcmp(file + strlen(file) - 3, ".py"))
+            f.kind = FRAME_PYTHON;
+        *vec_push(&x->frames) = frames_add(&x->s->frames, &f);
+    }
+}
+
+/* 0 where there is none of that number, which is counted. */
+static uint32_t frame_of(struct speedscope *x, const struct json_value *v)
+{
+    if (v && v->type == JSON_NUMBER && v->number >= 0 && v->number < (double)x->frames.n)
+        return x->frames.a[(size_t)v->number];
+    import_count(x->st, IMPORT_LOST, "frame that is not there|frames that are not there", 1);
+    return 0;
+}
+
+static void push(struct speedscope *x, uint32_t stack, double weight)
+{
+    double value = weight * x->scale, ts = x->at * x->scale;
+
+    x->at += weight;
+    if (!(value > 0) || value >= 0x1p53 || !(ts >= 0) || ts >= 0x1p62) {
+        if (value != 0)
+            import_count(x->st, IMPORT_LOST,
+                         "value that is negative or out of range|values that are negative or "
+                         "out of range",
+                         1);
+        return;
+    }
+    x->st->rounded += value != floor(value) && x->scale == 1;
+    x->sample.ts = (uint64_t)llround(ts);
+    x->sample.value = (uint64_t)llround(value);
+    x->sample.stack = stack;
+    if (!x->sample.value)
+        return;
+    *vec_push(&x->s->events) = x->sample;
+    import_count(x->st, IMPORT_TOOK, "stack|stacks", 1);
+}
+
+static void take_sampled(struct speedscope *x, const struct json_value *profile)
+{
+    const struct json_value *samples = json_get(profile, "samples"), *weights = json_get(profile, "weights");
+    const struct json_value *w = weights && weights->type == JSON_ARRAY ? weights->child : NULL;
+
+    for (const struct json_value *v = samples ? samples->child : NULL; v; v = v->next) {
+        uint32_t stack = 0, frame;
+
+        for (const struct json_value *f = v->type == JSON_ARRAY ? v->child : NULL; f; f = f->next)
+            if ((frame = frame_of(x, f)))
+                stack = stacks_push(&x->s->stacks, stack, frame);
+        push(x, stack, w && w->type == JSON_NUMBER ? w->number : 1);
+        w = w ? w->next : NULL;
+    }
+}
+
+/* What is open at a time is the stack from then to the next event. */
+static void take_evented(struct speedscope *x, const struct json_value *profile)
+{
+    const struct json_value *events = json_get(profile, "events");
+    VEC(uint32_t) open = {0}; /* stacks */
+
+    for (const struct json_value *v = events ? events->child : NULL; v; v = v->next) {
+        const char *type = json_get_str(v, "type", "");
+        double at = json_get_f64(v, "at", x->at), weight = at - x->at;
+
+        if (open.n)
+            push(x, open.a[open.n - 1], weight);
+        else
+            x->at = at;
+        if (*type == 'O') {
+            uint32_t frame = frame_of(x, json_get(v, "frame")), above = open.n ? open.a[open.n - 1] : 0;
+
+            *vec_push(&open) = frame ? stacks_push(&x->s->stacks, above, frame) : above;
+        } else if (*type == 'C' && open.n) {
+            open.n--;
+        } else {
+            import_count(x->st, IMPORT_LOST, "end without a beginning|ends without a beginning", 1);
+        }
+    }
+    vec_release(&open);
+}
+
+static void take_profile(struct speedscope *x, const struct json_value *v, uint32_t number)
+{
+    struct task t = {.pid = number, .tid = number, .ns_pid = number, .ns_tid = number, .own_pid = number};
+    const char *type = json_get_str(v, "type", "");
+
+    t.comm = strtab_add(&x->s->strings, json_get_str(v, "name", "profile"));
+    x->sample = (struct event){.kind = EVENT_SAMPLE, .task = tasks_add(&x->s->tasks, &t)};
+    x->scale = scale_of(json_get_str(v, "unit", "none"));
+    x->at = json_get_f64(v, "startValue", 0);
+    if (!strcmp(type, "sampled"))
+        take_sampled(x, v);
+    else if (!strcmp(type, "evented"))
+        take_evented(x, v);
+    else
+        import_count(x->st, IMPORT_LOST, "profile of an unknown type|profiles of an unknown type", 1);
+}
+
+static int take_all(struct speedscope *x, const struct json_value *root, struct err *e)
+{
+    const struct json_value *profiles = json_get(root, "profiles");
+    uint32_t number = 1; /* in the place of the pid that it hasn't */
+
+    take_frames(x, json_get(json_get(root, "shared"), "frames"));
+    for (const struct json_value *v = profiles ? profiles->child : NULL; v; v = v->next)
+        take_profile(x, v, number++);
+    return x->s->events.n ? 0 : err_set(e, "no stack in it (a file of speedscope was expected)");
+}
+
+static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
+{
+    struct speedscope x = {.s = s, .st = st};
+    struct json_doc *doc = NULL;
+    struct buf text = {0};
+    int rc = input_read_all(in, &text, e);
+
+    if (!rc)
+        doc = json_parse(buf_str(&text), text.len, e);
+    rc = doc ? take_all(&x, json_root(doc), e) : -1;
+    if (!rc)
+        *vec_push(&m->notes) = mem_strdup("a file of speedscope; values in a unit of time are ns");
+    json_free(doc);
+    buf_release(&text);
+    vec_release(&x.frames);
+    return rc;
+}
+
+static int probe(const char *head, size_t n)
+{
+    return import_first(head) == '{' && import_holds(head, n, "speedscope.app/file-format-schema");
+}
+
+const struct importer import_speedscope = {
+    .name = "speedscope",
+    .summary = "speedscope's own files: each profile a process",
+    .probe = probe,
+    .run = run,
+};
