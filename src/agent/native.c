@@ -50,7 +50,16 @@ static void name_module(struct native_module *m, const char *name)
 {
     size_t n = strlen(name);
 
-    if (n && n < sizeof(m->path)) {
+    if (n && *name != '/') { /* by a relative LD_LIBRARY_PATH; the directory may be another one by now */
+        ssize_t len = readlink("/proc/self/cwd", m->path, sizeof(m->path));
+
+        if (len > 0 && (size_t)len + n + 2 <= sizeof(m->path)) {
+            m->path[len] = '/';
+            memcpy(m->path + len + 1, name, n + 1);
+        } else {
+            m->path[0] = '\0';
+        }
+    } else if (n && n < sizeof(m->path)) {
         memcpy(m->path, name, n + 1);
     } else if (!n) { /* the program itself */
         ssize_t len = readlink("/proc/self/exe", m->path, sizeof(m->path) - 1);

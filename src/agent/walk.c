@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#define BUDGET_SHARE 100       /* 1/100 of a thread's time */
-#define BUDGET_MOST  20000000u /* ns */
+#define BUDGET_SHARE 100      /* 1/100 of a thread's time */
+#define BUDGET_MOST  20000000 /* ns */
 
 enum { SLOTS = NATIVE_MAX + PY_MAX_DEPTH };
 
@@ -231,8 +231,10 @@ static uint32_t take(struct agent *a, struct walk_thread *t)
 /* Is there time left to walk this thread? */
 static int may_walk(struct walk_thread *t, uint64_t now)
 {
-    uint64_t more = t->filled ? (now - t->filled) / BUDGET_SHARE : BUDGET_MOST;
+    int64_t more = t->filled ? (int64_t)((now - t->filled) / BUDGET_SHARE) : BUDGET_MOST;
 
+    if (!more) /* so little would be lost each time */
+        return t->budget_ns > 0;
     t->filled = now;
     t->budget_ns = t->budget_ns + more < BUDGET_MOST ? t->budget_ns + more : BUDGET_MOST;
     return t->budget_ns > 0;
@@ -240,7 +242,7 @@ static int may_walk(struct walk_thread *t, uint64_t now)
 
 uint32_t walk_here(struct agent *a, struct walk_thread *t)
 {
-    uint64_t now = agent_clock(), took;
+    uint64_t now = agent_clock();
     uint32_t stack;
 
     if (!may_walk(t, now)) {
@@ -251,7 +253,6 @@ uint32_t walk_here(struct agent *a, struct walk_thread *t)
     pthread_mutex_lock(&walk.lock);
     stack = take(a, t);
     pthread_mutex_unlock(&walk.lock);
-    took = agent_clock() - now;
-    t->budget_ns -= took < t->budget_ns ? took : t->budget_ns;
+    t->budget_ns -= (int64_t)(agent_clock() - now);
     return stack;
 }

@@ -9,7 +9,8 @@
 /* Of each thread. */
 struct walk_thread {
     struct py_cache cache;
-    uint64_t budget_ns, filled; /* time that it may be walked for; since when */
+    int64_t budget_ns; /* time that it may be walked for; below 0: it was walked for longer */
+    uint64_t filled;   /* as of when */
 };
 
 /*
