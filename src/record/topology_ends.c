@@ -110,27 +110,52 @@ static int fits(const struct end *e, const struct end *other)
            !memcmp(e->addr, other->peer_addr, address_size(e));
 }
 
+/* How little two ends look like one connection's, in this order: one got what the other sent; they are there
+ * at one time; they begin at nearly the same time. Who reads late begins late. */
+struct unlikeness {
+    int bytes;
+    uint64_t between, begin;
+};
+
 static uint64_t apart(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;
 }
 
-/* Addresses and ports are used again: of several that fit it is the one that began at nearly the same time,
- * and is nobody else's. */
+static struct unlikeness unlikeness(const struct end *x, const struct end *y)
+{
+    uint64_t last = x->last < y->last ? x->last : y->last, first = x->first > y->first ? x->first : y->first;
+
+    return (struct unlikeness){x->bytes[WIRE_FLOW_OUT] != y->bytes[WIRE_FLOW_IN] ||
+                                   x->bytes[WIRE_FLOW_IN] != y->bytes[WIRE_FLOW_OUT],
+                               first > last ? first - last : 0, apart(x->first, y->first)};
+}
+
+static int is_less(const struct unlikeness *a, const struct unlikeness *b)
+{
+    int c = a->bytes - b->bytes;
+
+    if (!c)
+        c = compare(a->between, b->between);
+    return (c ? c : compare(a->begin, b->begin)) < 0;
+}
+
+/* Addresses and ports are used again: of several that fit it is the one that is most alike and nobody
+ * else's. */
 static void look_for(struct ends *x, size_t i, uint64_t key)
 {
     struct end *e = &x->list.a[i];
     const uint64_t *first = map_get(&x->by_key, key);
-    uint64_t best = UINT64_MAX;
+    struct unlikeness best = {2, 0, 0};
 
     for (size_t k = first ? *first : 0; k; k = x->next.a[k - 1]) {
         const struct end *other = &x->list.a[k - 1];
-        uint64_t d = apart(e->first, other->first);
+        struct unlikeness u = unlikeness(e, other);
 
         if (k - 1 == i || !fits(e, other) || (other->peer >= 0 && other->peer != (int64_t)i))
             continue;
-        if (d < best) {
-            best = d;
+        if (is_less(&u, &best)) {
+            best = u;
             e->peer = (int64_t)(k - 1);
         }
     }
