@@ -191,6 +191,34 @@ everything() {
     grep -Eq 'no libcupti.so.11, .12 or .13 was found|CUPTI refuses' err
 }
 
+# The device idles while the program loads, which it times itself; tier A sees that to the microsecond.
+blame() {
+    rm -rf s truth
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib "$WPROF" -q record -o s --tier A --collect gpu,cpu,offcpu -- \
+        "$PYTHON" "$ROOT/tests/fakes/gpu.py" loading >loaded || return 1
+    "$WPROF" show --gpu --json --top 0 s 2>/dev/null >shown.json
+    "$PYTHON" - <<'EOF'
+import json
+d = json.load(open("shown.json"))
+ran = sorted(tuple(map(int, t.split()[3:5])) for t in open("truth"))
+idle = sum(b[0] - a[1] for a, b in zip(ran, ran[1:]))
+device = d["devices"][0]
+assert abs(device["idle_ns"] - idle) <= idle / 1000, (device["idle_ns"], idle)
+assert device["busy_ns"] == sum(e - b for b, e in ran)
+loaded = int(open("loaded").read())
+blamed = sum(r["ns"] for r in d["idle_blame"] if ";load;" in (r["stack"] or "") + ";")
+assert abs(blamed - loaded) <= loaded / 100, (blamed, loaded, d["idle_blame"])
+EOF
+}
+
+@test "gpu: why the device was idle: what the program says it did meanwhile, to 1 %; the flame graph names its lines" {
+    need_tier_a
+    in_three blame
+    "$WPROF" export --format folded -m gpu s >folded
+    grep -q 'loading (gpu.py).*;forward (gpu.py);launch (gpu.py);.*;CUDA:forward ' folded
+    [ "$(awk '{ n += $NF } END { print n }' folded)" = 14000000 ] # seven of 2 ms
+}
+
 # What runs already: the program waits for the file `go`, which comes once recording has begun.
 @test "gpu: attached by uprobes: calls are counted and have stacks, and that times are missing is said" {
     need_tier_a

@@ -245,7 +245,7 @@ print(rows[0]["mean"] if rows else "none")' "$1" "$2"
 @test "metrics: of GPUs, by NVIDIA's library (here one of ours); what a device does not tell is no zero" {
     mkdir lib
     "${CC:-cc}" -shared -fPIC -O1 -Wall -o lib/libnvidia-ml.so.1 "$ROOT/tests/fakes/nvml.c"
-    LD_LIBRARY_PATH=$PWD/lib "$WPROF" -q record -o s --tier C --collect metrics -- sleep 0.3
+    LD_LIBRARY_PATH=$PWD/lib "$WPROF" -q record -o s --tier C --collect metrics -- sleep 1
     holds "$(gpu gpu.busy 0) == 0.97 && int($(gpu gpu.memory.busy 0) * 100 + 0.5) == 40"
     [ "$(gpu gpu.busy 1)" = none ]
     holds "$(gpu gpu.memory 1) == 2 * 2^30 && $(gpu gpu.clock 0) == 1410e6 && $(gpu gpu.memory.clock 0) == 1593e6"
@@ -258,7 +258,7 @@ print(rows[0]["mean"] if rows else "none")' "$1" "$2"
 @test "metrics: a library of the driver's that does not work is said, one that hangs holds nobody up" {
     mkdir lib
     "${CC:-cc}" -shared -fPIC -O1 -Wall -o lib/libnvidia-ml.so.1 "$ROOT/tests/fakes/nvml.c"
-    LD_LIBRARY_PATH=$PWD/lib FAKE_NVML=mismatch "$WPROF" -q record -o s --tier C --collect metrics -- sleep 0.3
+    LD_LIBRARY_PATH=$PWD/lib FAKE_NVML=mismatch "$WPROF" -q record -o s --tier C --collect metrics -- sleep 1
     grep -q 'GPUs (NVIDIA.s management library: Driver/library version mismatch)' s/meta.json
     LD_LIBRARY_PATH=$PWD/lib FAKE_NVML=hang "$WPROF" -q record -o t --tier C --collect metrics -- sleep 0.3
     grep -q '"state": "sealed"' t/meta.json

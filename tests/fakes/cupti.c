@@ -324,6 +324,8 @@ static void node(int cbid, void *node_, void *original)
         s.callback(s.arg, 3, (uint32_t)cbid, resource);
 }
 
+API int fake_registrations; /* of callbacks for buffers */
+
 API const struct fake_cupti fake_cupti = {enter, leave, ran, synced, memory, mark, node};
 
 /* ---- CUPTI's functions ---- */
@@ -373,6 +375,7 @@ FN(cuptiActivityRegisterCallbacks, void (*requested)(uint8_t **, size_t *, size_
 {
     pthread_mutex_lock(&s.lock);
     s.requested = requested;
+    fake_registrations++;
     s.completed = completed;
     pthread_mutex_unlock(&s.lock);
     return 0;

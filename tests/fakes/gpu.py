@@ -95,29 +95,37 @@ def threads():
         t.join()
 
 
+def flush():
+    """Hands over what there is, as each second does; whoever takes it has it then."""
+    ctypes.CDLL("libcupti.so.12").cuptiActivityFlushAll(1)
+
+
 def profiler():
+    """Another one takes the records, until ours takes them back."""
     forward(2)
     wait()
     cuda.fake_profiler(1)
-    for _ in range(4):
-        forward(1)
-        time.sleep(0.03)
+    forward(4)
+    wait()
     cuda.fake_profiler(0)
-    for _ in range(30):
+    registrations = ctypes.c_int.in_dll(ctypes.CDLL("libcupti.so.12"), "fake_registrations")
+    end = time.monotonic() + 30
+    while registrations.value < 3 and time.monotonic() < end:
         forward(1)
         time.sleep(0.02)
+    forward(2)
     wait()
 
 
 def killed():
     steps()
-    time.sleep(0.3)
+    flush()
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def left():
     steps()
-    time.sleep(0.3)
+    flush()
     os._exit(3)
 
 
@@ -127,9 +135,22 @@ def close():
     os.closerange(3, 256)
     out = [open("kept-%d" % i, "w") for i in range(8)]
     steps(1)
-    time.sleep(0.1)
+    flush()
     for f in out:
         f.write("kept")
+
+
+def load():
+    """Says how long it was, ns: meanwhile the device idles."""
+    begin = time.monotonic_ns()
+    time.sleep(0.05)
+    return time.monotonic_ns() - begin
+
+
+def loading():
+    forward(1)
+    wait()
+    print(sum((load(), forward(1), wait())[0] for _ in range(6)))
 
 
 def attached():
