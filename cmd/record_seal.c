@@ -6,10 +6,13 @@
 #include "analyze/language.h"
 #include "analyze/source_lines.h"
 #include "analyze/symbolize.h"
+#include "analyze/timeline.h"
+#include "analyze/timeline_window.h"
 #include "analyze/topology_shares.h"
 #include "analyze/wait_summary.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "exchange/export/export.h"
 #include "model/graph_json.h"
 
 #include <fcntl.h>
@@ -57,6 +60,43 @@ static int derive_topology(const struct record_seal *p, struct session_writer *w
     buf_release(&text);
     if (!rc && !faccessat(session_dirfd(w), TOPOLOGY_LINES, F_OK, 0))
         rc = session_note_artifact(w, m, "topology-lines", TOPOLOGY_LINES, e);
+    return rc;
+}
+
+/* About 30 MB. */
+enum { TIMELINE_EVENTS = 100000 };
+
+static void note_window(struct meta *m, const struct timeline_window *part)
+{
+    char from[32], to[32];
+
+    *vec_push(&m->notes) = mem_printf(
+        "timeline.json has %zu of %zu events of GPUs and marks, from %s to %s; all of them: wprof export "
+        "--format chrome",
+        part->view.store.events.n, part->all, units_duration(from, sizeof(from), part->from),
+        units_duration(to, sizeof(to), part->to));
+}
+
+/* GPUs and marks, for Holistic Trace Analysis and Perfetto; where nothing ran on a GPU there is none. */
+static int derive_timeline(struct session_writer *w, struct meta *m, const struct store *s, struct err *e)
+{
+    const struct exporter *chrome = exporter_find("chrome", e);
+    struct timeline_window part;
+    struct timeline t = {0};
+    struct buf text = {0};
+    int rc = 0;
+
+    if (timeline_window_init(&part, s, m, TIMELINE_EVENTS)) {
+        timeline_build(&t, &part.view, &(struct timeline_opts){0});
+        rc = chrome->run(&(struct export_input){.session = &part.view, .timeline = &t}, &text, e);
+        if (!rc)
+            rc = session_add_artifact(w, m, "timeline", "timeline.json", buf_str(&text), text.len, e);
+        if (!rc && part.all > part.view.store.events.n)
+            note_window(m, &part);
+    }
+    timeline_release(&t);
+    timeline_window_release(&part);
+    buf_release(&text);
     return rc;
 }
 
@@ -115,6 +155,8 @@ int record_seal_derive(void *arg, struct session_writer *w, struct meta *m, stru
         rc = derive_folded(p, w, m, s, "offcpu", "offcpu-folded", "offcpu.folded.txt", e);
     if (!rc)
         rc = derive_topology(p, w, m, s, e);
+    if (!rc)
+        rc = derive_timeline(w, m, s, e);
     if (!rc)
         rc = derive_source(p, w, m, s, e);
     buf_release(&text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes of GPUs and of calls. */
 #include "analyze/timeline.h"
+#include "analyze/timeline_window.h"
 #include "gpu_fixture.h"
 
 #define KERNEL(s) ((struct gpu_work){.op = GPU_KERNEL, .device = 3, .context = 1, .stream = (s)})
@@ -163,13 +164,41 @@ static void ranks_have_gpus_of_their_own(void **state)
     gpu_fixture_release(&f);
 }
 
+/* Samples and waits stay out; of too many events those in the middle are there. */
+static void a_window_of_it(void **state)
+{
+    struct timeline_window w;
+    struct gpu_fixture f;
+    uint32_t main = world(&f);
+
+    gpu_fixture_event(&f, EVENT_SAMPLE, main, 1300, 1300);
+    gpu_fixture_event(&f, EVENT_MARKER, main, 1005, 1900);
+    assert_true(timeline_window_init(&w, &f.s.store, &f.s.meta, 0));
+    assert_int_equal(w.all, 1 + 2 * 4 + 1 + 1);
+    assert_int_equal(w.view.store.events.n, w.all);
+    assert_int_equal(w.from, 5);
+    timeline_window_release(&w);
+    assert_true(timeline_window_init(&w, &f.s.store, &f.s.meta, 3));
+    assert_int_equal(w.all, 11);
+    assert_int_equal(w.view.store.events.n, 3);
+    assert_true(w.from > 5 && w.to < 800 && w.from <= w.to);
+    for (size_t i = 1; i < 3; i++)
+        assert_true(w.view.store.events.a[i - 1].ts <= w.view.store.events.a[i].ts);
+    timeline_window_release(&w);
+    gpu_fixture_release(&f);
+    gpu_fixture_init(&f, 0, 10); /* calls alone need no timeline of GPUs */
+    gpu_fixture_gpu(&f, "cudaMalloc", (struct gpu_work){.op = GPU_RUNTIME}, 0, 1, 2);
+    assert_false(timeline_window_init(&w, &f.s.store, &f.s.meta, 0));
+    timeline_window_release(&w);
+    gpu_fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_of_a_gpu),
-        cmocka_unit_test(what_ran_points_at_its_call),
-        cmocka_unit_test(pages_are_bounded),
-        cmocka_unit_test(ranks_have_gpus_of_their_own),
+        cmocka_unit_test(lanes_of_a_gpu),    cmocka_unit_test(what_ran_points_at_its_call),
+        cmocka_unit_test(pages_are_bounded), cmocka_unit_test(ranks_have_gpus_of_their_own),
+        cmocka_unit_test(a_window_of_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
