@@ -550,7 +550,7 @@ static void test_many_events(void **state)
 {
     const char *path = in_dir("many");
     struct recorder_opts o = {
-        .dir = path, .argv = ARGS("sleep", "0.5"), .hooks = {.derive = count_derived}, WITH(&flooding)};
+        .dir = path, .argv = ARGS("sleep", "2"), .hooks = {.derive = count_derived}, WITH(&flooding)};
     struct session s;
     char text[64] = "", *meta;
     struct buf b = {0};
