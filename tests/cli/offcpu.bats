@@ -145,7 +145,7 @@ answered() {
         all=$(ns waker "pingpong;$who;.*$in;receive_byte;.*\[woken by\]")
         holds "$all > 10e6" || return 1
         # A unix socket also wakes the sender of a byte that is taken out.
-        near "$(ns waker "pingpong;$who;.*receive_byte;.*\[woken by\];pingpong;$other;.*$at;(send|receive)_byte")" "$all" 0.02 || return 1
+        near "$(ns waker "pingpong;$who;.*receive_byte;.*\[woken by\];pingpong;$other;.*$at;(send|receive)_byte")" "$all" 0.05 || return 1
     done
 }
 
