@@ -30,7 +30,8 @@ enum gpu_op {
     GPU_OVERHEAD, /* of whoever measured: buffers flushed, code loaded */
     GPU_ALLOC,
     GPU_FREE,
-    GPU_OPERATOR, /* a framework's operator or function, as its own profiler tells: aten::mm */
+    GPU_OPERATOR, /* a framework's operator or function, as its own profiler tells: aten::mm. With a device
+                     and no thread: an annotation's range as it showed on the device */
     GPU_OPS,
 };
 

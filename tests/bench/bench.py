@@ -219,6 +219,32 @@ def bench_kineto(bench, quick):
     os.remove(trace)
 
 
+def bench_perf_script(bench, quick):
+    shared = os.environ.get("WPROF_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
+    source = os.path.join(shared, "perf-script", "perf-vertx-stacks-01.txt")
+    if not os.path.exists(source):
+        bench.skip("import of perf script's text", "the shared data (perf-script)")
+        return
+    text, session = os.path.join(bench.work, "perf.txt"), os.path.join(bench.work, "perf-session")
+    with open(source) as f:
+        part = f.read() + "\n"
+    with open(text, "w") as f:
+        for _ in range(50 if quick else 300):
+            f.write(part)
+    size = os.path.getsize(text) / 1e6
+
+    def again():
+        shutil.rmtree(session, ignore_errors=True)
+        return run([bench.wprof, "import", "-o", session, text])
+
+    script = shutil.which("stackcollapse-perf.pl")
+    theirs = run(["sh", "-c", f"{script} {text} >/dev/null"]) if script else None
+    took = sorted((again() for _ in range(3)), key=lambda t: t[2])[1]
+    bench.figure(f"import of {size:.0f} MB of perf script's text, CPU time", size / took[2], "MB/s", ">= 400 MB/s",
+                 f"stackcollapse-perf.pl {size / theirs[2]:.0f} MB/s" if theirs else "stackcollapse-perf.pl is not here")
+    os.remove(text)
+
+
 def bench_start(bench):
     true = median_of(11, lambda: run(["true"])[0])
     seconds = median_of(11, lambda: run([bench.wprof, "version"])[0])
@@ -256,6 +282,7 @@ def main():
         bench_diff(bench, quick)
         bench_rates(bench, quick)
         bench_kineto(bench, quick)
+        bench_perf_script(bench, quick)
         bench_tick(bench)
         bench_recording(bench, quick)
         with open(args[1], "w") as f:
