@@ -63,6 +63,7 @@ expect() {
 @test "timeline: processes fold" { expect timeline_folds_processes; }
 @test "timeline: samples alone" { expect timeline_of_samples_alone; }
 @test "timeline: what was merged and left out is said" { expect timeline_says_what_it_merged; }
+@test "timeline: GPUs, why they were idle, who asked" { expect timeline_shows_gpus_and_who_asked; }
 @test "timeline: hostile names stay text" { expect timeline_keeps_hostile_names_text; }
 @test "timeline: absent where nothing has a time" { expect timeline_is_absent_without_times; }
 @test "topology: what is under the pointer" { expect topology_tells_what_is_under_the_pointer; }

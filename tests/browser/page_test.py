@@ -16,7 +16,7 @@ from page import CHECKS, Page, check, near
 
 @check
 def no_console_message_and_no_request(p):
-    for name in ("train", "hostile", "bad", "empty", "one", "deep", "names", "metrics", "timeline", "lanes", "ticks",
+    for name in ("train", "hostile", "bad", "empty", "one", "deep", "names", "metrics", "timeline", "lanes", "ticks", "gpu",
                  "topology", "crowd", "alone"):
         p.open(name)
         p.quiet()
@@ -530,6 +530,29 @@ def timeline_says_what_it_merged(p):
     p.browser.mouse("mouseMoved", *lane_point(p, 0, 3))
     p.browser.settle()
     assert "spans too short to keep apart: running" in p.text("#tooltip"), p.text("#tooltip")
+    p.quiet()
+
+
+# Lanes of gpu.html: 0 idle, 1 stream 7, 2 python3, 3 its calls.
+
+
+@check
+def timeline_shows_gpus_and_who_asked(p):
+    p.open("gpu")
+    for part in ("GPUs", "kernel4.00 s", "idle: host off CPU1.00 s"):
+        assert part in side(p), side(p)
+    p.browser.click(*lane_point(p, 1, 3))
+    for part in ("kernel: sgemm", "asked for 1.00 s before, by python3 100 in cudaLaunchKernel", "grid 8\u00d716\u00d75",
+                 "occupancy 25.0 %"):
+        assert part in side(p), side(p)
+    launch = "wprof.timeline.model.spans.launch[wprof.timeline.selected.span]"
+    assert p.browser.eval(f"wprof.timeline.words.short({launch} - 1)") == "cudaLaunchKernel"
+    p.browser.click(*lane_point(p, 0, 4.5))
+    assert "idle: host off CPU" in side(p), side(p)
+    p.browser.click(*lane_point(p, 3, 1.1, 1))
+    assert "call: cudaLaunchKernel" in side(p), side(p)
+    p.browser.click(*lane_point(p, 3, 0.7, 0))
+    assert "<img" in side(p) or "script" in side(p), side(p)
     p.quiet()
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* With WPROF_PAGES=DIR every page made here is also written there: tests/browser opens them. */
+#include "gpu_fixture.h"
 #include "model/functions.h"
 #include "render/base64.h"
 #include "render/page_data.h"
@@ -374,6 +375,42 @@ static void a_timeline_is_bounded(void **state)
     fixture_close(&x);
 }
 
+/* A GPU that computes for two seconds in three, what it waits for, and who asks. */
+static void a_page_with_a_gpu(void **state)
+{
+    const struct gpu_work kernel = {.op = GPU_KERNEL,
+                                    .device = 1,
+                                    .stream = 7,
+                                    .grid = {8, 16, 5},
+                                    .block = {128, 1, 1},
+                                    .occupancy = 251};
+    const uint64_t s = 1000000000;
+    struct gpu_fixture f;
+    struct fixture x;
+    struct timeline t;
+    struct buf out = {0};
+    uint32_t main;
+
+    fixture_open(&x);
+    fixture_run(&x);
+    gpu_fixture_init(&f, 0, 10 * s);
+    main = gpu_fixture_task(&f, "python3", 0);
+    gpu_fixture_gpu(&f, HOSTILE, (struct gpu_work){.op = GPU_OPERATOR}, main, s / 2, 3 * s / 2);
+    gpu_fixture_launch(&f, "sgemm", kernel, main, s, s / 4, 2 * s, 4 * s);
+    gpu_fixture_event(&f, EVENT_OFFCPU, main, 3 * s, 9 * s / 2)->attr =
+        waits_add(&f.s.store.waits, &(struct wait){.reason = WAIT_POLL});
+    gpu_fixture_launch(&f, HOSTILE, kernel, main, 19 * s / 4, s / 4, 5 * s, 7 * s);
+    timeline_build(&t, &f.s, &(struct timeline_opts){0});
+    x.in.timeline = &t;
+    x.in.view = "timeline";
+    make_page(&x, "gpu", &out);
+    assert_null(strstr(out.data, "<img"));
+    timeline_release(&t);
+    gpu_fixture_release(&f);
+    buf_release(&out);
+    fixture_close(&x);
+}
+
 static void samples_alone_make_a_timeline(void **state)
 {
     struct timeline t;
@@ -553,6 +590,7 @@ int main(void)
         cmocka_unit_test(a_topology_of_thousands),
         cmocka_unit_test(a_topology_alone),
         cmocka_unit_test(samples_alone_make_a_timeline),
+        cmocka_unit_test(a_page_with_a_gpu),
         cmocka_unit_test(base64_is_padded),
         cmocka_unit_test(functions_count_recursion_once),
         cmocka_unit_test(slices_keep_every_sample),
