@@ -18,17 +18,14 @@ static enum comparison_level level_of(const struct gpu_work *w, int *none)
 static uint32_t name_of(struct compare *c, const struct store *store, const struct gpu_work *w)
 {
     const char *name = strtab_get(&store->strings, w->name);
-    size_t n = strlen(name);
+    size_t n = strlen(name), digits = n;
 
     if (!n)
         return strtab_add(&c->strings, gpu_op_name(w->op));
-    if (w->op == GPU_OPERATOR) {
-        while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
-            n--;
-        if (!n || name[n - 1] != '#')
-            n = strlen(name) + 1;
-        n--;
-    }
+    while (digits && name[digits - 1] >= '0' && name[digits - 1] <= '9')
+        digits--;
+    if (w->op == GPU_OPERATOR && digits < n && digits > 1 && name[digits - 1] == '#')
+        n = digits - 1;
     return strtab_addn(&c->strings, name, n);
 }
 

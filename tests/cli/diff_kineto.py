@@ -21,7 +21,7 @@ def read(path):
     for e in events:
         for level, cats in LEVELS.items():
             if e.get("ph") == "X" and e.get("cat") in cats:
-                row = out[level][re.sub(r"#[0-9]*$", "", e["name"])]
+                row = out[level][re.sub(r"#[0-9]+$", "", e["name"])]
                 row[0] += e["dur"]
                 row[1] += 1
     return out
@@ -51,6 +51,7 @@ def main():
             assert abs(r["change"] - change) < 1e-9, (name, r["change"], change)
             seen[kind(a, b)] += 1
         assert not rows, list(rows)[:3]
+        assert level == "kernels" or {"## backward ##", "ProfilerStep"} <= set(base[level]), list(base[level])[:9]
         assert all(seen[k] for k in ("added", "removed", "slower", "faster")), seen
         print(level, dict(seen))
 
