@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "render/diff_words.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,25 +62,58 @@ int diff_compare(struct comparison *out, struct compare_opts *how,
     return rc;
 }
 
-int diff_put(const struct diff_product *p, const struct comparison *c, struct err *e)
+static int write_file(void *arg, const struct buf *text, struct err *e)
 {
+    return product_add(arg, text, e);
+}
+
+static int write_stdout(void *arg, const struct buf *text, struct err *e)
+{
+    return fwrite(text->data, 1, text->len, stdout) == text->len ? 0 : err_sys(e, errno, "stdout");
+}
+
+static int put_file(const struct diff_product *p, const struct comparison *c, struct err *e)
+{
+    struct product_file f;
+    struct profile_folded_sink sink = {write_file, &f};
     struct diff_style style = p->style;
-    char *verdict = diff_verdict(c);
+    struct buf out = {0};
+    int rc = product_open(&f, p->output, e);
+
+    style.sink = &sink;
+    if (!rc)
+        rc = p->renderer->render(c, &style, &out, e);
+    if (!rc)
+        rc = product_add(&f, &out, e);
+    buf_release(&out);
+    return product_close(&f, rc, e);
+}
+
+static int put_stdout(const struct diff_product *p, const struct comparison *c, struct err *e)
+{
+    struct profile_folded_sink sink = {write_stdout, NULL};
+    struct diff_style style = p->style;
     struct buf out = {0};
     int rc;
 
-    if (!p->output)
-        style.text = (struct text_style){product_color(), product_width()};
+    style.text = (struct text_style){product_color(), product_width()};
+    style.sink = &sink;
     rc = p->renderer->render(c, &style, &out, e);
-    if (!rc && p->output)
-        rc = product_write(p->output, &out, e);
-    else if (!rc)
+    if (!rc)
         product_print(&out);
+    buf_release(&out);
+    return rc;
+}
+
+int diff_put(const struct diff_product *p, const struct comparison *c, struct err *e)
+{
+    int rc = p->output ? put_file(p, c, e) : put_stdout(p, c, e);
+    char *verdict = diff_verdict(c);
+
     if (!rc && verdict && p->output)
         printf("%s\n", verdict);
     else if (!rc && verdict && p->renderer != &diff_text)
         log_info("%s", verdict);
-    buf_release(&out);
     free(verdict);
     return rc;
 }

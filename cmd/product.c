@@ -66,19 +66,6 @@ static int page(const struct buf *text)
     return 0;
 }
 
-/* In place: what is no regular file, or lies in a directory where no other may be made. */
-static int write_over(const char *path, const struct buf *text, struct err *e)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), rc;
-
-    if (fd < 0)
-        return err_sys(e, errno, "%s", path);
-    rc = io_write_all(fd, text->data, text->len, e);
-    if (close(fd) && !rc)
-        rc = err_sys(e, errno, "close");
-    return rc ? err_wrap(e, "%s", path) : 0;
-}
-
 /* The mode and owner that the file has, or that a new one gets. */
 static int dress(int fd, const struct stat *old, struct err *e)
 {
@@ -101,45 +88,72 @@ static int dress(int fd, const struct stat *old, struct err *e)
     return rc;
 }
 
-static int write_beside(const char *path, const struct stat *old, const struct buf *text, struct err *e)
+/* In place: what is no regular file, or lies in a directory where no other may be made. */
+static int open_over(struct product_file *f, const char *path, struct err *e)
 {
-    char *tmp = mem_printf("%s.XXXXXX", path);
-    int fd = mkostemp(tmp, O_CLOEXEC), rc;
+    f->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return f->fd < 0 ? err_sys(e, errno, "%s", path) : 0;
+}
 
-    if (fd < 0) {
-        free(tmp);
-        return errno == ENOSPC || errno == EDQUOT ? err_sys(e, errno, "%s", path) : write_over(path, text, e);
-    }
-    rc = io_write_all(fd, text->data, text->len, e) || dress(fd, old, e);
-    if (close(fd) && !rc)
-        rc = err_sys(e, errno, "close");
-    if (!rc && rename(tmp, path))
-        rc = err_sys(e, errno, "rename");
-    if (rc)
-        unlink(tmp);
-    free(tmp);
-    return rc ? err_wrap(e, "%s", path) : 0;
+static int open_beside(struct product_file *f, struct err *e)
+{
+    f->tmp = mem_printf("%s.XXXXXX", f->path);
+    f->fd = mkostemp(f->tmp, O_CLOEXEC);
+    if (f->fd >= 0)
+        return 0;
+    free(f->tmp);
+    f->tmp = NULL;
+    return errno == ENOSPC || errno == EDQUOT ? err_sys(e, errno, "%s", f->path) : open_over(f, f->path, e);
+}
+
+int product_open(struct product_file *f, const char *path, struct err *e)
+{
+    struct stat st;
+
+    *f = (struct product_file){.fd = -1};
+    if (!*path)
+        return err_set(e, "the file's name is empty");
+    f->there = !stat(path, &f->old);
+    if (f->there && S_ISDIR(f->old.st_mode))
+        return err_set(e, "%s is a directory: a file's name is wanted", path);
+    f->path = f->there ? realpath(path, NULL) : NULL;
+    if (!f->path)
+        f->path = mem_strdup(path);
+    if (f->there && (!S_ISREG(f->old.st_mode) || access(path, W_OK)))
+        return open_over(f, path, e);
+    if (!f->there && !lstat(path, &st)) /* a symlink to what is not there yet */
+        return open_over(f, path, e);
+    return open_beside(f, e);
+}
+
+int product_add(struct product_file *f, const struct buf *text, struct err *e)
+{
+    return io_write_all(f->fd, text->data, text->len, e) ? err_wrap(e, "%s", f->path) : 0;
+}
+
+int product_close(struct product_file *f, int rc, struct err *e)
+{
+    if (!rc && f->tmp && dress(f->fd, f->there ? &f->old : NULL, e))
+        rc = err_wrap(e, "%s", f->path);
+    if (f->fd >= 0 && close(f->fd) && !rc)
+        rc = err_sys(e, errno, "%s: close", f->path);
+    if (!rc && f->tmp && rename(f->tmp, f->path))
+        rc = err_sys(e, errno, "%s: rename", f->path);
+    if (rc && f->tmp)
+        unlink(f->tmp);
+    free(f->tmp);
+    free(f->path);
+    return rc ? -1 : 0;
 }
 
 int product_write(const char *path, const struct buf *text, struct err *e)
 {
-    struct stat st;
-    int there, rc;
-    char *real;
+    struct product_file f;
+    int rc = product_open(&f, path, e);
 
-    if (!*path)
-        return err_set(e, "the file's name is empty");
-    there = !stat(path, &st);
-    if (there && S_ISDIR(st.st_mode))
-        return err_set(e, "%s is a directory: a file's name is wanted", path);
-    if (there && (!S_ISREG(st.st_mode) || access(path, W_OK)))
-        return write_over(path, text, e);
-    real = there ? realpath(path, NULL) : NULL;
-    if (!there && !lstat(path, &st)) /* a symlink to what is not there yet */
-        return write_over(path, text, e);
-    rc = write_beside(real ? real : path, there ? &st : NULL, text, e);
-    free(real);
-    return rc;
+    if (!rc)
+        rc = product_add(&f, text, e);
+    return product_close(&f, rc, e);
 }
 
 void product_print(const struct buf *text)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 #include <stddef.h>
+#include <sys/stat.h>
 
 int product_color(void);    /* stdout is a terminal that shows colours, and NO_COLOR is not set */
 size_t product_width(void); /* its columns; 0 where stdout is no terminal */
@@ -21,5 +22,17 @@ void product_print(const struct buf *text);
  * with `e`.
  */
 int product_write(const char *path, const struct buf *text, struct err *e);
+
+/* The same piece by piece: product_close() follows in any case, also after a failed product_open(); rc says
+ * whether all went well so far. */
+struct product_file {
+    int fd, there;
+    char *path, *tmp; /* tmp NULL: written in place */
+    struct stat old;
+};
+
+int product_open(struct product_file *f, const char *path, struct err *e);
+int product_add(struct product_file *f, const struct buf *text, struct err *e);
+int product_close(struct product_file *f, int rc, struct err *e);
 
 #endif

@@ -39,6 +39,12 @@ static void add_self(struct tree *t, size_t r, uint32_t stack, uint64_t self, vo
     t->self[side].a[stack] += self;
 }
 
+/* One run a side: what a run has is what its side has, and its profile is needed no more. */
+static int is_pair(const struct compare *c)
+{
+    return c->n[COMPARISON_BASE] == 1 && c->n[COMPARISON_NEW] == 1;
+}
+
 /* ---- stacks as rows ---- */
 
 struct heavy {
@@ -97,7 +103,11 @@ static void make_rows(struct tree *t)
             }
     }
     h.rows.counts = mem_calloc(h.rows.n * h.rows.runs + 1, sizeof(*h.rows.counts));
-    for (size_t r = 0; h.rows.n && r < c->runs.n; r++)
+    if (is_pair(c))
+        for (size_t id = 1; id <= t->stacks.nodes.n; id++)
+            for (size_t r = 0; r < 2 && h.row_of[id]; r++)
+                h.rows.counts[(h.row_of[id] - 1) * 2 + r] = t->self[r].a[id];
+    for (size_t r = 0; h.rows.n && !is_pair(c) && r < c->runs.n; r++)
         visit(t, r, add_count, &h);
     tested = (struct compare_tested){.values = mem_calloc(h.rows.n + 1, sizeof(*tested.values)),
                                      .share = mem_calloc(2 * h.rows.n + 2, sizeof(*tested.share)),
@@ -151,6 +161,7 @@ static void make_profile(struct tree *t)
     for (size_t i = 1; i < n; i++)
         *vec_push(&p->nodes) = (struct profile_node){.parent = t->stacks.nodes.a[i - 1].parent,
                                                      .frame = t->stacks.nodes.a[i - 1].frame};
+    stacks_release(&t->stacks); /* before there is more: a tree may have tens of millions of nodes */
     for (int side = 0; side < COMPARISON_SIDES; side++) {
         struct profile_metric *m = vec_push(&p->metrics);
 
@@ -176,8 +187,11 @@ void compare_make_tree(struct compare *c)
 {
     struct tree t = {.c = c};
 
-    for (size_t r = 0; r < c->runs.n; r++)
+    for (size_t r = 0; r < c->runs.n; r++) {
         visit(&t, r, add_self, NULL);
+        if (is_pair(c)) /* they may be large */
+            profile_release(&c->runs.a[r].p);
+    }
     for (int side = 0; side < COMPARISON_SIDES; side++)
         while (t.self[side].n <= t.stacks.nodes.n)
             *vec_push(&t.self[side]) = 0;

@@ -4,6 +4,7 @@
 #define WPROF_MODEL_PROFILE_H
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/vec.h"
 #include "model/strtab.h"
 
@@ -59,9 +60,18 @@ void profile_frame_label(const struct profile *p, uint32_t frame, struct buf *ou
  * `;` and control bytes inside a name become `_`. */
 void profile_folded(const struct profile *p, size_t metric, struct buf *out);
 
+/* Takes text that would be too much in one piece: `write` gets some megabytes at a time, which are forgotten
+ * then. */
+struct profile_folded_sink {
+    int (*write)(void *arg, const struct buf *text, struct err *e);
+    void *arg;
+};
+
 /* The same of two values, one per node each: "a;b;c 12 15" for every stack that has one of them, or with
- * `difference` their difference alone, "a;b;c 3", "a;b;c -2", for every stack where there is one. */
-void profile_folded_pair(const struct profile *p, const uint64_t *before, const uint64_t *after,
-                         int difference, struct buf *out);
+ * `difference` their difference alone, "a;b;c 3", "a;b;c -2", for every stack where there is one. sink may be
+ * NULL; the rest is in `out`. -1 with `e`: the sink failed. */
+int profile_folded_pair(const struct profile *p, const uint64_t *before, const uint64_t *after,
+                        int difference, const struct profile_folded_sink *sink, struct buf *out,
+                        struct err *e);
 
 #endif

@@ -5,19 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The profile's tree by text: frames that read the same are one. */
-struct text_tree {
-    struct strtab labels;
-    uint32_t *label;     /* profile frame -> label id */
-    struct stacks nodes; /* frame: the label id */
-    VEC(uint64_t) self;  /* by node id; the value that a line ends with */
-    VEC(uint64_t) other; /* the same; only of pairs: the value before it */
-    int pair, difference;
-    uint32_t *first; /* node id -> its children in `entries`; one more at the end */
-    struct entry *entries;
-    struct buf out; /* lines so far */
-    struct buf path;
-};
+enum { FLUSH_BYTES = 4 << 20 };
 
 /* What follows a stack's text: " 12" where it has a value of its own, ";name..." for those below. */
 struct entry {
@@ -25,6 +13,24 @@ struct entry {
     const char *name;
     char sep; /* ' ': the line of `node`; ';': the tree below it */
     uint64_t value;
+};
+
+/* The profile's tree by text: frames that read the same are one. Where no two frames do it is the profile's
+ * own, which may have tens of millions of nodes. */
+struct text_tree {
+    const struct profile *p;
+    struct strtab labels;
+    uint32_t *label;        /* profile frame -> label id */
+    int own;                /* the nodes are the profile's; else: */
+    struct stacks nodes;    /* frame: the label id */
+    VEC(uint64_t) sums[2];  /* by node id: as `self` and `other` */
+    uint32_t *child, *next; /* by node id */
+    const uint64_t *self;   /* by node: the value that a line ends with */
+    const uint64_t *other;  /* only of pairs: the value before it; else NULL */
+    int difference;
+    VEC(struct entry) entries; /* of the nodes on the way, those still to come */
+    struct buf path;
+    const struct profile_folded_sink *sink;
 };
 
 static void clean(char *s, size_t n)
@@ -53,27 +59,51 @@ static void make_labels(struct text_tree *t, const struct profile *p)
     buf_release(&b);
 }
 
-/* before: of pairs; NULL. */
-static void make_nodes(struct text_tree *t, const struct profile *p, const uint64_t *before,
-                       const uint64_t *self)
+static void add_sum(struct text_tree *t, int which, uint32_t node, uint64_t value)
 {
-    uint32_t *node = mem_calloc(p->nodes.n, sizeof(*node));
+    while (t->sums[which].n <= node)
+        *vec_push(&t->sums[which]) = 0;
+    t->sums[which].a[node] += value;
+}
 
-    *vec_push(&t->self) = 0;
+/* Nodes of their own, for frames that read the same. */
+static void make_nodes(struct text_tree *t, const uint64_t *other, const uint64_t *self)
+{
+    const struct profile *p = t->p;
+    uint32_t *node = mem_calloc(p->nodes.n, sizeof(*node)), n;
+
     for (size_t i = 1; i < p->nodes.n; i++) {
-        const struct profile_node *n = &p->nodes.a[i];
-
-        node[i] = stacks_push(&t->nodes, node[n->parent], t->label[n->frame]);
-        while (t->self.n <= node[i])
-            *vec_push(&t->self) = 0;
-        t->self.a[node[i]] += self[i];
-        if (!before)
-            continue;
-        while (t->other.n <= node[i])
-            *vec_push(&t->other) = 0;
-        t->other.a[node[i]] += before[i];
+        node[i] = stacks_push(&t->nodes, node[p->nodes.a[i].parent], t->label[p->nodes.a[i].frame]);
+        add_sum(t, 0, node[i], self[i]);
+        add_sum(t, 1, node[i], other ? other[i] : 0);
     }
     free(node);
+    n = (uint32_t)t->nodes.nodes.n;
+    t->child = mem_calloc((size_t)n + 1, sizeof(*t->child));
+    t->next = mem_calloc((size_t)n + 1, sizeof(*t->next));
+    for (uint32_t id = n; id; id--) {
+        uint32_t parent = t->nodes.nodes.a[id - 1].parent;
+
+        t->next[id] = t->child[parent];
+        t->child[parent] = id;
+    }
+    t->self = t->sums[0].a;
+    t->other = other ? t->sums[1].a : NULL;
+}
+
+static uint32_t first_child(const struct text_tree *t, uint32_t node)
+{
+    return t->own ? t->p->nodes.a[node].child : t->child[node];
+}
+
+static uint32_t next_child(const struct text_tree *t, uint32_t node)
+{
+    return t->own ? t->p->nodes.a[node].next : t->next[node];
+}
+
+static uint32_t label_of(const struct text_tree *t, uint32_t node)
+{
+    return t->own ? t->label[t->p->nodes.a[node].frame] : t->nodes.nodes.a[node - 1].frame;
 }
 
 static int entry_order(const void *pa, const void *pb)
@@ -94,101 +124,116 @@ static int entry_order(const void *pa, const void *pb)
     return strcmp(*x ? x : tx, *y ? y : ty);
 }
 
-static int has_line(const struct text_tree *t, uint32_t id)
+/* Entries of a node's children, sorted, behind those that there are; gives where they begin. */
+static size_t add_entries(struct text_tree *t, uint32_t node)
 {
-    return t->self.a[id] || (t->pair && t->other.a[id]);
-}
+    size_t begin = t->entries.n;
 
-static void make_entries(struct text_tree *t)
-{
-    size_t n = t->nodes.nodes.n;
-    uint32_t *at = mem_calloc(n + 2, sizeof(*at));
+    for (uint32_t k = first_child(t, node); k; k = next_child(t, k)) {
+        const char *name = strtab_get(&t->labels, label_of(t, k));
 
-    for (uint32_t id = 1; id <= n; id++)
-        at[t->nodes.nodes.a[id - 1].parent + 1] += has_line(t, id) ? 2 : 1;
-    for (size_t i = 0; i <= n; i++)
-        at[i + 1] += at[i];
-    t->first = mem_dup(at, (n + 2) * sizeof(*at));
-    t->entries = mem_alloc(at[n + 1] * sizeof(*t->entries));
-    for (uint32_t id = 1; id <= n; id++) {
-        const struct stack_node *k = &t->nodes.nodes.a[id - 1];
-        const char *name = strtab_get(&t->labels, k->frame);
-
-        if (has_line(t, id))
-            t->entries[at[k->parent]++] = (struct entry){id, name, ' ', t->self.a[id]};
-        t->entries[at[k->parent]++] = (struct entry){id, name, ';', 0};
+        if (t->self[k] || (t->other && t->other[k]))
+            *vec_push(&t->entries) = (struct entry){k, name, ' ', t->self[k]};
+        if (first_child(t, k))
+            *vec_push(&t->entries) = (struct entry){k, name, ';', 0};
     }
-    free(at);
-    for (size_t id = 0; id <= n; id++)
-        if (t->first[id + 1] - t->first[id] > 1)
-            qsort(t->entries + t->first[id], t->first[id + 1] - t->first[id], sizeof(*t->entries),
-                  entry_order);
+    if (t->entries.n - begin > 1)
+        qsort(t->entries.a + begin, t->entries.n - begin, sizeof(*t->entries.a), entry_order);
+    return begin;
 }
 
 struct level {
-    uint32_t at, end; /* entries still to come */
-    size_t len;       /* of the path above them */
+    size_t begin, at; /* in the entries: its first, the one to come */
+    size_t end;
+    size_t len; /* of the path above them */
 };
 
 static void write_line(const struct text_tree *t, const struct entry *en, struct buf *out)
 {
-    long long change = t->pair ? (long long)(t->self.a[en->node] - t->other.a[en->node]) : 1;
+    uint64_t other = t->other ? t->other[en->node] : 0;
+    long long change = (long long)(en->value - other);
 
-    if (!change && t->difference)
+    if (t->difference && !change)
         return;
     buf_add(out, t->path.data, t->path.len);
     if (t->difference)
         buf_addf(out, " %lld\n", change);
-    else if (t->pair)
-        buf_addf(out, " %llu %llu\n", (unsigned long long)t->other.a[en->node],
-                 (unsigned long long)en->value);
+    else if (t->other)
+        buf_addf(out, " %llu %llu\n", (unsigned long long)other, (unsigned long long)en->value);
     else
         buf_addf(out, " %llu\n", (unsigned long long)en->value);
 }
 
+static int flush(const struct text_tree *t, struct buf *out, struct err *e)
+{
+    if (!t->sink || out->len < FLUSH_BYTES)
+        return 0;
+    if (t->sink->write(t->sink->arg, out, e))
+        return -1;
+    buf_clear(out);
+    return 0;
+}
+
 /* Depth first without recursion: stacks may be thousands of frames deep. */
-static void write_lines(struct text_tree *t, struct buf *out)
+static int write_lines(struct text_tree *t, struct buf *out, struct err *e)
 {
     VEC(struct level) levels = {0};
+    int rc = 0;
 
-    *vec_push(&levels) = (struct level){t->first[0], t->first[1], 0};
-    while (levels.n) {
+    add_entries(t, 0);
+    *vec_push(&levels) = (struct level){0, 0, t->entries.n, 0};
+    while (!rc && levels.n) {
         struct level *l = &levels.a[levels.n - 1];
-        const struct entry *en;
+        struct entry en;
 
         if (l->at == l->end) {
+            t->entries.n = l->begin;
             levels.n--;
             continue;
         }
-        en = &t->entries[l->at++];
+        en = t->entries.a[l->at++];
         t->path.len = l->len;
         if (l->len)
             buf_addch(&t->path, ';');
-        buf_add(&t->path, en->name, strlen(en->name));
-        if (en->sep == ' ') {
-            write_line(t, en, out);
+        buf_add(&t->path, en.name, strlen(en.name));
+        if (en.sep == ' ') {
+            write_line(t, &en, out);
+            rc = flush(t, out, e);
         } else {
-            *vec_push(&levels) = (struct level){t->first[en->node], t->first[en->node + 1], t->path.len};
+            size_t begin = add_entries(t, en.node);
+
+            *vec_push(&levels) = (struct level){begin, begin, t->entries.n, t->path.len};
         }
     }
     vec_release(&levels);
+    return rc;
 }
 
-static void write_folded(struct text_tree *t, const struct profile *p, const uint64_t *before,
-                         const uint64_t *self, struct buf *out)
+static int write_folded(struct text_tree *t, const struct profile *p, const uint64_t *other,
+                        const uint64_t *self, struct buf *out, struct err *e)
 {
+    int rc;
+
+    t->p = p;
     make_labels(t, p);
-    make_nodes(t, p, before, self);
-    make_entries(t);
-    write_lines(t, out);
+    t->own = strtab_count(&t->labels) == p->frames.n;
+    if (t->own) {
+        t->self = self;
+        t->other = other;
+    } else {
+        make_nodes(t, other, self);
+    }
+    rc = write_lines(t, out, e);
     strtab_release(&t->labels);
     stacks_release(&t->nodes);
-    vec_release(&t->self);
-    vec_release(&t->other);
+    vec_release(&t->sums[0]);
+    vec_release(&t->sums[1]);
+    vec_release(&t->entries);
     free(t->label);
-    free(t->first);
-    free(t->entries);
+    free(t->child);
+    free(t->next);
     buf_release(&t->path);
+    return rc;
 }
 
 void profile_folded(const struct profile *p, size_t metric, struct buf *out)
@@ -196,14 +241,14 @@ void profile_folded(const struct profile *p, size_t metric, struct buf *out)
     struct text_tree t = {0};
 
     if (metric < p->metrics.n && p->nodes.n)
-        write_folded(&t, p, NULL, p->metrics.a[metric].self, out);
+        write_folded(&t, p, NULL, p->metrics.a[metric].self, out, NULL);
 }
 
-void profile_folded_pair(const struct profile *p, const uint64_t *before, const uint64_t *after,
-                         int difference, struct buf *out)
+int profile_folded_pair(const struct profile *p, const uint64_t *before, const uint64_t *after,
+                        int difference, const struct profile_folded_sink *sink, struct buf *out,
+                        struct err *e)
 {
-    struct text_tree t = {.pair = 1, .difference = difference};
+    struct text_tree t = {.difference = difference, .sink = sink};
 
-    if (p->nodes.n)
-        write_folded(&t, p, before, after, out);
+    return p->nodes.n ? write_folded(&t, p, before, after, out, e) : 0;
 }

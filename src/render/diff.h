@@ -11,8 +11,9 @@
 struct diff_style {
     struct text_style text;
     enum comparison_level by;
-    size_t top;     /* rows of a table at most; 0: all */
-    int two_column; /* folded: the difference alone */
+    size_t top;                             /* rows of a table at most; 0: all */
+    int two_column;                         /* folded: the difference alone */
+    const struct profile_folded_sink *sink; /* for text of gigabytes, what is not in `out`; may be NULL */
 };
 
 struct diff_renderer {

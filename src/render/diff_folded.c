@@ -19,10 +19,11 @@ static uint64_t *scaled(const struct comparison *c)
 static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
 {
     uint64_t *base = scaled(c);
+    int rc = profile_folded_pair(&c->tree, base, c->tree.metrics.a[COMPARISON_NEW].self, style->two_column,
+                                 style->sink, out, e);
 
-    profile_folded_pair(&c->tree, base, c->tree.metrics.a[COMPARISON_NEW].self, style->two_column, out);
     free(base);
-    return 0;
+    return rc;
 }
 
 const struct diff_renderer diff_folded = {
