@@ -118,7 +118,7 @@ END
 @test "report: train.py's flaw is named, and gone with --fixed" {
     need_tier_a
     need_python
-    local args=(--backend python --pictures 160 --epochs 1)
+    local args=(--backend python --pictures 96 --epochs 1)
     "$WPROF" record -o slow --source --without topology -- "$PYTHON" "$ROOT/examples/train.py" "${args[@]}" >/dev/null 2>&1
     "$WPROF" record -o fixed --without topology -- "$PYTHON" "$ROOT/examples/train.py" "${args[@]}" --fixed >/dev/null 2>&1
     # Where others use the CPUs, waiting for one of these comes first or second.
