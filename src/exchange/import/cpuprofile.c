@@ -3,7 +3,6 @@
  * `.cpuprofile` of Chrome and Node.js: a tree of nodes (a list with children's ids; older: each inside its
  * parent) and, of each sample, its node and the time since the one before, us.
  */
-#include "base/json.h"
 #include "exchange/import/import.h"
 
 #include <string.h>
@@ -143,17 +142,12 @@ static int take_all(struct cpuprofile *x, const struct json_value *root, struct 
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
     struct cpuprofile x = {.s = s, .st = st};
-    struct json_doc *doc = NULL;
-    struct buf text = {0};
-    int rc = input_read_all(in, &text, e);
+    struct json_doc *doc = input_read_json(in, e);
+    int rc = doc ? take_all(&x, json_root(doc), e) : -1;
 
-    if (!rc)
-        doc = json_parse(buf_str(&text), text.len, e);
-    rc = doc ? take_all(&x, json_root(doc), e) : -1;
     if (!rc)
         meta_add_language(m, "javascript");
     json_free(doc);
-    buf_release(&text);
     map_release(&x.nodes);
     vec_release(&x.list);
     return rc;

@@ -115,6 +115,17 @@ int input_read_all(struct input *in, struct buf *out, struct err *e)
     return n < 0 ? -1 : 0;
 }
 
+struct json_doc *input_read_json(struct input *in, struct err *e)
+{
+    struct json_doc *doc = NULL;
+    struct buf text = {0};
+
+    if (!input_read_all(in, &text, e))
+        doc = json_parse(buf_str(&text), text.len, e);
+    buf_release(&text);
+    return doc;
+}
+
 int input_is_packed(const struct input *in)
 {
     return in->gz != NULL;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,6 +36,7 @@ void input_release(struct input *in);
 ssize_t input_read(void *in, void *p, size_t n, struct err *e);
 int input_read_all(struct input *in, struct buf *out, struct err *e); /* appends the rest */
 
+struct json_doc *input_read_json(struct input *in, struct err *e); /* all of it as JSON; NULL with `e` */
 int input_is_packed(const struct input *in);
 
 /* Why the end was reached too early: of packed files; NULL: it was not, as far as one can tell. */

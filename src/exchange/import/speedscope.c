@@ -3,7 +3,6 @@
  * speedscope's own files: frames shared by all profiles, of which each is a process here, and is sampled
  * (stacks with weights) or evented (frames that open and close). Values in a unit of time become ns.
  */
-#include "base/json.h"
 #include "exchange/import/import.h"
 
 #include <math.h>
@@ -155,17 +154,12 @@ static int take_all(struct speedscope *x, const struct json_value *root, struct 
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
     struct speedscope x = {.s = s, .st = st};
-    struct json_doc *doc = NULL;
-    struct buf text = {0};
-    int rc = input_read_all(in, &text, e);
+    struct json_doc *doc = input_read_json(in, e);
+    int rc = doc ? take_all(&x, json_root(doc), e) : -1;
 
-    if (!rc)
-        doc = json_parse(buf_str(&text), text.len, e);
-    rc = doc ? take_all(&x, json_root(doc), e) : -1;
     if (!rc)
         *vec_push(&m->notes) = mem_strdup("a file of speedscope; values in a unit of time are ns");
     json_free(doc);
-    buf_release(&text);
     vec_release(&x.frames);
     return rc;
 }
