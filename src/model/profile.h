@@ -67,10 +67,10 @@ struct profile_folded_sink {
     void *arg;
 };
 
-/* The same of two values, one per node each: "a;b;c 12 15" for every stack that has one of them, or with
- * `difference` their difference alone, "a;b;c 3", "a;b;c -2", for every stack where there is one. sink may be
- * NULL; the rest is in `out`. -1 with `e`: the sink failed. */
-int profile_folded_pair(const struct profile *p, const uint64_t *before, const uint64_t *after,
+/* The same of two values, one per node each, the first multiplied by `scale`: "a;b;c 12 15" for every stack
+ * that has one of them, or with `difference` their difference alone, "a;b;c 3", "a;b;c -2", for every stack
+ * where there is one. sink may be NULL; the rest is in `out`. -1 with `e`: the sink failed. */
+int profile_folded_pair(const struct profile *p, const uint64_t *before, double scale, const uint64_t *after,
                         int difference, const struct profile_folded_sink *sink, struct buf *out,
                         struct err *e);
 

@@ -27,6 +27,7 @@ struct text_tree {
     uint32_t *child, *next; /* by node id */
     const uint64_t *self;   /* by node: the value that a line ends with */
     const uint64_t *other;  /* only of pairs: the value before it; else NULL */
+    double scale;           /* of `other` */
     int difference;
     VEC(struct entry) entries; /* of the nodes on the way, those still to come */
     struct buf path;
@@ -124,6 +125,11 @@ static int entry_order(const void *pa, const void *pb)
     return strcmp(*x ? x : tx, *y ? y : ty);
 }
 
+static uint64_t other_of(const struct text_tree *t, uint32_t node)
+{
+    return t->other ? (uint64_t)((double)t->other[node] * t->scale + 0.5) : 0;
+}
+
 /* Entries of a node's children, sorted, behind those that there are; gives where they begin. */
 static size_t add_entries(struct text_tree *t, uint32_t node)
 {
@@ -132,7 +138,7 @@ static size_t add_entries(struct text_tree *t, uint32_t node)
     for (uint32_t k = first_child(t, node); k; k = next_child(t, k)) {
         const char *name = strtab_get(&t->labels, label_of(t, k));
 
-        if (t->self[k] || (t->other && t->other[k]))
+        if (t->self[k] || other_of(t, k))
             *vec_push(&t->entries) = (struct entry){k, name, ' ', t->self[k]};
         if (first_child(t, k))
             *vec_push(&t->entries) = (struct entry){k, name, ';', 0};
@@ -150,7 +156,7 @@ struct level {
 
 static void write_line(const struct text_tree *t, const struct entry *en, struct buf *out)
 {
-    uint64_t other = t->other ? t->other[en->node] : 0;
+    uint64_t other = other_of(t, en->node);
     long long change = (long long)(en->value - other);
 
     if (t->difference && !change)
@@ -244,11 +250,11 @@ void profile_folded(const struct profile *p, size_t metric, struct buf *out)
         write_folded(&t, p, NULL, p->metrics.a[metric].self, out, NULL);
 }
 
-int profile_folded_pair(const struct profile *p, const uint64_t *before, const uint64_t *after,
+int profile_folded_pair(const struct profile *p, const uint64_t *before, double scale, const uint64_t *after,
                         int difference, const struct profile_folded_sink *sink, struct buf *out,
                         struct err *e)
 {
-    struct text_tree t = {.difference = difference, .sink = sink};
+    struct text_tree t = {.scale = scale, .difference = difference, .sink = sink};
 
     return p->nodes.n ? write_folded(&t, p, before, after, out, e) : 0;
 }
