@@ -12,7 +12,7 @@ enum {
     OFF_SHORT_RUN = 8,              /* that many short spans one after the other: the next one will be, too */
     OFF_SHORT_RUN_LATE = 2,         /* where nothing is lost when it isn't */
     OFF_PLACES = 16,                /* kept apart of those; a power of two */
-    OFF_WAKER_MINS = 10,            /* a thread's waker is walked each time that it waited that many min_ns */
+    OFF_WAKER_MINS = 100,           /* a thread's waker is walked each time that it waited that many min_ns */
     OFF_SUMS_EVERY_NS = 1000000000, /* at most that long are sums kept here */
     OFF_WAKE_BYTES = 1 << 20,       /* the reader is woken when that much of the ring is filled */
 };
@@ -37,8 +37,9 @@ struct off_task {
     __u8 flags; /* WIRE_SPAN_ */
     __u8 place; /* of this span; see off_place() */
     __u8 pad[3];
-    __u32 late; /* 1: the last span is in its late_slot() */
-    __u32 pad2;
+    __u32 late;   /* 1: the last span is in its late_slot() */
+    __u16 wakers; /* places whose waker was walked once: bits */
+    __u16 pad2;
     __u8 shorts[OFF_PLACES]; /* spans there since the last one that was listed, up to OFF_SHORT_RUN */
     struct off_exact exact;
     __u64 ns[WIRE_OFF_REASONS];

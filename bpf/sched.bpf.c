@@ -520,17 +520,20 @@ static __always_inline int off_interrupted(struct task_struct *t)
 }
 
 /* How much of the waker's stack is taken: wakers by the time that was waited for them, so that the many short
- * waits, which are next to no time, cost next to none. */
+ * waits, which are next to no time, cost next to none; and once at each place. */
 static __always_inline __u32 off_waker_part(struct off_task *o, struct off_cpu *c, __u64 waited, __u64 now,
                                             struct off_bucket **b)
 {
+    __u16 place = 1 << (o->place & (OFF_PLACES - 1));
+
     o->unwalked += waited;
-    if (o->unwalked < off_config.min_ns * OFF_WAKER_MINS)
+    if (o->unwalked < off_config.min_ns * OFF_WAKER_MINS && o->wakers & place)
         return WIRE_WAKER_SHORT;
     *b = off_may_walk(c, 1, now);
     if (!*b)
         return WIRE_WAKER_BUDGET;
     o->unwalked = 0;
+    o->wakers |= place;
     return 0;
 }
 

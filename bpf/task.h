@@ -34,6 +34,17 @@ static __always_inline int task_process_ended(struct task_struct *t)
     return t->flags & PF_EXITING && BPF_CORE_READ(t, signal, live.counter) == 0;
 }
 
+/* Of its process, in wprof's own pid namespace; 0: it is in none below that. */
+static __always_inline __u32 task_own_tgid(struct task_struct *t)
+{
+    __u32 own = own_pidns_level;
+    struct task_struct *leader = t->group_leader;
+
+    if (!own)
+        return t->tgid;
+    return leader->thread_pid->level >= own ? pid_number(BPF_CORE_READ(leader, thread_pid), own) : 0;
+}
+
 /* t must be a pointer that the verifier trusts (a tracepoint's argument, the current task): plain loads are
  * cheaper than a helper's call for each. */
 static __always_inline void task_describe(struct wire_task *out, struct task_struct *t)

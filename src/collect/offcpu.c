@@ -199,17 +199,21 @@ static void total(struct total *t, uint64_t ns, const struct wire_span *s)
         t->nostack_ns += ns;
 }
 
-/* Of short waits some wakers are walked: the others of that thread that end a wait at the same place by the
- * same call are taken to be where the last of them was. */
+/* Of short waits some wakers are walked: the others of that thread that end a wait at the same place are
+ * taken to be where the last of them was, by the same way through the kernel if there was one. */
 static uint32_t waker_stack(struct collector *c, const struct offcpu_waker *w, uint32_t waits_at)
 {
-    uint64_t key = hash_mix(w->kernel, (uint64_t)waits_at << 32 | w->task), *known;
+    uint64_t who = (uint64_t)waits_at << 32 | w->task, key = hash_mix(w->kernel, who), any = hash_mix(0, who),
+             *known;
 
     if (!w->unwalked) {
         *map_put(&c->walked, key) = w->stack;
+        *map_put(&c->walked, any) = w->stack;
         return w->stack;
     }
     known = map_get(&c->walked, key);
+    if (!known)
+        known = map_get(&c->walked, any);
     return known ? (uint32_t)*known : w->stack;
 }
 

@@ -83,11 +83,11 @@ static void sort(struct wait_holders *h)
         qsort(h->list.a, h->list.n, sizeof(*h->list.a), by_inode);
 }
 
-static int read_by_bpf(struct wait_holders *h)
+static int read_by_bpf(struct wait_holders *h, int all_of_them)
 {
     struct bpfside_holders all = {0};
     struct err e = {0};
-    int rc = bpfside_holders(h->bpf, &all, &e);
+    int rc = bpfside_holders(h->bpf, all_of_them, &all, &e);
 
     for (size_t i = 0; !rc && i < all.list.n; i++) {
         const struct wire_holder *w = &all.list.a[i];
@@ -114,7 +114,7 @@ int wait_holders_read(struct wait_holders *h, uint64_t ino, const pid_t *pids, s
     h->read_ns = now;
     h->of = of;
     vec_clear(&h->list);
-    if (!h->bpf || read_by_bpf(h))
+    if (!h->bpf || read_by_bpf(h, 0))
         for (size_t i = 0; i < n; i++)
             read_process(h, pids[i]);
     sort(h);
@@ -124,13 +124,20 @@ int wait_holders_read(struct wait_holders *h, uint64_t ino, const pid_t *pids, s
 int wait_holders_read_all(struct wait_holders *h, uint64_t now)
 {
     struct dirent *d;
-    DIR *dir;
+    DIR *dir = NULL;
 
-    if (h->bpf || h->whole_reads >= WHOLE_READS_MAX || !(dir = opendir("/proc")))
+    if (h->whole_reads >= WHOLE_READS_MAX)
         return 0;
     h->whole_reads++;
     h->read_ns = now;
     vec_clear(&h->list);
+    if (h->bpf && !read_by_bpf(h, 1)) {
+        sort(h);
+        return 1;
+    }
+    dir = opendir("/proc");
+    if (!dir)
+        return 0;
     while ((d = readdir(dir)))
         if (isdigit((unsigned char)d->d_name[0]))
             read_process(h, atoi(d->d_name));

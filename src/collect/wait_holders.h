@@ -29,7 +29,7 @@ struct wait_holders {
 void wait_holders_release(struct wait_holders *h);
 
 /* Reads again, unless that was done just now, or lately, of the same processes, and `ino` was met: the
- * processes given, or all there are (a few times at most). With BPF it is always all. 1: it did. */
+ * processes given, or all there are (a few times at most). 1: it did. */
 int wait_holders_read(struct wait_holders *h, uint64_t ino, const pid_t *pids, size_t n, uint64_t now);
 int wait_holders_read_all(struct wait_holders *h, uint64_t now);
 

@@ -405,8 +405,9 @@ int bpfside_threads(struct bpfside *b, struct bpfside_threads *out, struct err *
     return iterate(b->skel->progs.each_thread, &out->list, "list threads by BPF", e);
 }
 
-int bpfside_holders(struct bpfside *b, struct bpfside_holders *out, struct err *e)
+int bpfside_holders(struct bpfside *b, int all, struct bpfside_holders *out, struct err *e)
 {
+    b->skel->bss->holders_all = (uint32_t)all;
     return iterate(b->skel->progs.each_holder, &out->list, "list files by BPF", e);
 }
 

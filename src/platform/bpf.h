@@ -95,11 +95,11 @@ struct bpfside_regs {
 };
 int bpfside_regs(struct bpfside_regs *out, struct err *e);
 
-/* The descriptors of pipes and sockets of all processes of the machine. Appended to. */
+/* The descriptors of pipes and sockets of followed processes, or all of the machine. Appended to. */
 struct bpfside_holders {
     VEC(struct wire_holder) list;
 };
-int bpfside_holders(struct bpfside *b, struct bpfside_holders *out, struct err *e);
+int bpfside_holders(struct bpfside *b, int all, struct bpfside_holders *out, struct err *e);
 
 /* Followed processes. All give 0, or -errno: -ENOENT for one that isn't there, -EEXIST with add, -E2BIG when
  * full. */

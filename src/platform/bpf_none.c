@@ -36,7 +36,7 @@ int bpfside_regs(struct bpfside_regs *out, struct err *e)
     return absent(e);
 }
 
-int bpfside_holders(struct bpfside *b, struct bpfside_holders *out, struct err *e)
+int bpfside_holders(struct bpfside *b, int all, struct bpfside_holders *out, struct err *e)
 {
     return absent(e);
 }
