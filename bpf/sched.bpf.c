@@ -61,8 +61,9 @@ static __always_inline __u8 *off_short_run(struct off_task *o)
 static __always_inline struct off_bucket *off_may_walk(struct off_cpu *c, int worth, __u64 now)
 {
     struct off_bucket *b = worth ? &c->waits : &c->rest;
-    __u64 passed = now - b->refilled, share = worth ? 1000 : 1000 * OFF_SMALL_SHARE;
-    __s64 most = worth ? OFF_BURST_NS : OFF_BURST_NS / OFF_SMALL_SHARE;
+    __u64 part = worth ? 1 : late_possible() ? 2 * OFF_SMALL_SHARE : OFF_SMALL_SHARE;
+    __u64 passed = now - b->refilled, share = 1000 * part;
+    __s64 most = OFF_BURST_NS / part;
 
     if (passed > OFF_BURST_NS * 1000ULL) /* it is full after that, whatever the share */
         passed = OFF_BURST_NS * 1000ULL;

@@ -23,12 +23,16 @@ struct sink {
     void *arg;
 };
 
+struct links {
+    VEC(struct bpf_link *) list;
+};
+
 struct bpfside {
     struct wprof_bpf *skel;
     struct ring_buffer *control, *samples;
     struct sink control_to, samples_to;
     struct bpf_link *links[4];
-    VEC(struct bpf_link *) samplers, off, used, flows;
+    struct links samplers, off, used, flows;
     int flow_exits; /* flows are counted where functions return */
     int gpu_wanted;
     struct err gpu_refused; /* the same of the program for calls of CUDA's libraries */
@@ -288,18 +292,30 @@ struct bpfside *bpfside_new(const struct bpfside_settings *how, struct err *e)
     return b;
 }
 
-void bpfside_sample_stop(struct bpfside *b)
+static void detach(struct links *l)
 {
-    for (size_t i = 0; i < b->samplers.n; i++)
-        bpf_link__destroy(b->samplers.a[i]);
-    vec_release(&b->samplers);
+    for (size_t i = 0; i < l->list.n; i++)
+        bpf_link__destroy(l->list.a[i]);
+    vec_release(&l->list);
 }
 
-static void off_detach(struct bpfside *b)
+/* Attaches p where its section says. On failure all are detached: -1 with `e`. */
+static int attach(struct links *to, struct bpf_program *p, struct err *e)
 {
-    for (size_t i = 0; i < b->off.n; i++)
-        bpf_link__destroy(b->off.a[i]);
-    vec_release(&b->off);
+    struct bpf_link *l = bpf_program__attach(p);
+
+    if (!l) {
+        err_sys(e, errno, "attach BPF to %s", bpf_program__section_name(p));
+        detach(to);
+        return -1;
+    }
+    *vec_push(&to->list) = l;
+    return 0;
+}
+
+void bpfside_sample_stop(struct bpfside *b)
+{
+    detach(&b->samplers);
 }
 
 void bpfside_free(struct bpfside *b)
@@ -307,7 +323,7 @@ void bpfside_free(struct bpfside *b)
     if (!b)
         return;
     bpfside_sample_stop(b);
-    off_detach(b);
+    detach(&b->off);
     bpfside_used_stop(b);
     bpfside_flows_stop(b);
     bpfside_gpu_stop(b);
@@ -346,7 +362,7 @@ int bpfside_sample(struct bpfside *b, int perf_fd, struct err *e)
 
     if (!l)
         return err_sys(e, errno, "attach BPF to a perf event");
-    *vec_push(&b->samplers) = l;
+    *vec_push(&b->samplers.list) = l;
     return 0;
 }
 
@@ -455,16 +471,9 @@ int bpfside_off_start(struct bpfside *b, const struct wire_off_config *how, stru
     }
     off_programs(b, progs);
     b->skel->bss->off_config = *how;
-    for (size_t i = OFF_FIRST_ATTACHED; i < OFF_PROGRAMS; i++) {
-        struct bpf_link *l = bpf_program__attach(progs[i]);
-
-        if (!l) {
-            err_sys(e, errno, "attach BPF to %s", bpf_program__section_name(progs[i]));
-            off_detach(b);
+    for (size_t i = OFF_FIRST_ATTACHED; i < OFF_PROGRAMS; i++)
+        if (attach(&b->off, progs[i], e) < 0)
             return -1;
-        }
-        *vec_push(&b->off) = l;
-    }
     return run_once(progs[OFF_BEGIN], "enter threads by BPF", e);
 }
 
@@ -475,8 +484,7 @@ int bpfside_off_rest(struct bpfside *b, struct err *e)
 
 int bpfside_off_stop(struct bpfside *b, struct err *e)
 {
-
-    off_detach(b);
+    detach(&b->off);
     return run_once(b->skel->progs.off_end, "end open spans by BPF", e);
 }
 
@@ -491,16 +499,9 @@ int bpfside_used_start(struct bpfside *b, struct err *e)
         return -1;
     }
     used_programs(b, progs);
-    for (size_t i = USED_FIRST_ATTACHED; i < USED_PROGRAMS; i++) {
-        struct bpf_link *l = bpf_program__attach(progs[i]);
-
-        if (!l) {
-            err_sys(e, errno, "attach BPF to %s", bpf_program__section_name(progs[i]));
-            bpfside_used_stop(b);
+    for (size_t i = USED_FIRST_ATTACHED; i < USED_PROGRAMS; i++)
+        if (attach(&b->used, progs[i], e) < 0)
             return -1;
-        }
-        *vec_push(&b->used) = l;
-    }
     return run_once(progs[USED_BEGIN], "enter threads by BPF", e);
 }
 
@@ -511,9 +512,7 @@ int bpfside_used_look(struct bpfside *b, struct bpfside_used *out, struct err *e
 
 void bpfside_used_stop(struct bpfside *b)
 {
-    for (size_t i = 0; i < b->used.n; i++)
-        bpf_link__destroy(b->used.a[i]);
-    vec_release(&b->used);
+    detach(&b->used);
 }
 
 /* ---- what goes over sockets and pipes ---- */
@@ -529,24 +528,16 @@ int bpfside_flows_start(struct bpfside *b, int pipes, struct err *e)
     flow_programs(b, progs);
     for (size_t i = 0; i < FLOW_PROGRAMS; i++) {
         int wanted = i == FLOW_PIPE ? pipes : b->flow_exits == (i >= FLOW_EXITS);
-        struct bpf_link *l = wanted ? bpf_program__attach(progs[i]) : NULL;
 
-        if (l) {
-            *vec_push(&b->flows) = l;
-        } else if (wanted) {
-            err_sys(e, errno, "attach BPF to %s", bpf_program__section_name(progs[i]));
-            bpfside_flows_stop(b);
+        if (wanted && attach(&b->flows, progs[i], e) < 0)
             return -1;
-        }
     }
     return 0;
 }
 
 void bpfside_flows_stop(struct bpfside *b)
 {
-    for (size_t i = 0; i < b->flows.n; i++)
-        bpf_link__destroy(b->flows.a[i]);
-    vec_release(&b->flows);
+    detach(&b->flows);
 }
 
 int bpfside_flows_by_exits(const struct bpfside *b)

@@ -239,7 +239,7 @@ gpu() {
     "$WPROF" show --json --metrics s 2>/dev/null | python3 -c '
 import json, sys
 rows = [r for r in json.load(sys.stdin)["metrics"] if r["of"] == "gpu" and r["metric"] == sys.argv[1] and r["cpu"] == int(sys.argv[2])]
-print(rows[0]["mean"] if rows else "none")' "$1" "$2"
+print(round(rows[0]["mean"], 6) if rows else "none") # means are sums divided' "$1" "$2"
 }
 
 @test "metrics: of GPUs, by NVIDIA's library (here one of ours); what a device does not tell is no zero" {
