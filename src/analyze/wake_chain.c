@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* Two periods of 99 Hz: a sample that is no further away tells what a thread did that ran. */
+#define NEAR_NS 20000000ull
+
 /* Events looked at for one wait, and for all: some seconds of work at most. */
 enum { LEFT_OF_ONE = 2000, LEFT_OF_ALL = 50000000 };
 
@@ -14,6 +17,11 @@ enum { LEFT_OF_ONE = 2000, LEFT_OF_ALL = 50000000 };
 static int is_span(const struct event *ev)
 {
     return ev->kind == EVENT_OFFCPU && !(ev->flags & EVENT_SHORT);
+}
+
+static int is_gil(const struct event *ev)
+{
+    return ev->kind == EVENT_GIL && !(ev->flags & EVENT_SHORT);
 }
 
 static int is_sample(const struct event *ev)
@@ -101,12 +109,14 @@ void wake_chain_init(struct wake_chain *c, const struct store *s)
 {
     *c = (struct wake_chain){.s = s, .left = LEFT_OF_ALL};
     wake_lane_init(&c->spans, s, is_span);
+    wake_lane_init(&c->gils, s, is_gil);
     wake_lane_init(&c->samples, s, is_sample);
 }
 
 void wake_chain_release(struct wake_chain *c)
 {
     wake_lane_release(&c->spans);
+    wake_lane_release(&c->gils);
     wake_lane_release(&c->samples);
 }
 
@@ -140,7 +150,23 @@ static void tell(struct walk *w, uint64_t ns)
     w->told += ns;
 }
 
-/* The thread was not blocked from `from` to `to`: its samples share that time, where there are any. */
+/* Between two samples, of which `next` is the later one: the nearer one; UINT32_MAX where both are far. */
+static uint32_t nearest(const struct walk *w, uint32_t task, uint32_t next, uint64_t from, uint64_t to)
+{
+    const struct wake_lane *l = &w->c->samples;
+    uint64_t before = NEAR_NS, after = NEAR_NS;
+
+    if (next > l->first[task])
+        before = from - w->c->s->events.a[l->order[next - 1]].ts;
+    if (next < l->first[task + 1])
+        after = w->c->s->events.a[l->order[next]].ts - to;
+    if (before >= NEAR_NS && after >= NEAR_NS)
+        return UINT32_MAX;
+    return before < after ? next - 1 : next;
+}
+
+/* The thread was not blocked from `from` to `to`: its samples share that time, or it was where the nearest
+ * one was. */
 static void ran(struct walk *w, uint32_t task, uint64_t from, uint64_t to)
 {
     const struct wake_lane *l = &w->c->samples;
@@ -152,6 +178,10 @@ static void ran(struct walk *w, uint32_t task, uint64_t from, uint64_t to)
     first = wake_lane_find(l, w->c->s, task, from);
     end = wake_lane_find(l, w->c->s, task, to);
     ns = to - from;
+    if (first == end) {
+        first = nearest(w, task, end, from, to);
+        end = first == UINT32_MAX ? first : first + 1;
+    }
     for (uint32_t i = first; i < end && look(w); i++) {
         uint64_t until = ns / (end - first) * (i - first + 1);
 
@@ -174,18 +204,45 @@ static int in_chain(const struct walk *w, uint32_t task)
 
 static void during(struct walk *w, uint32_t task, uint64_t from, uint64_t to);
 
-/* It was blocked then: what it waited for is what the one that woke it did; the rest is its own. */
+/* Whoever held the GIL that a thread waited for at that time, for most of the wait; 0: not known. */
+static uint32_t holder(const struct wake_chain *c, uint32_t task, uint64_t ts)
+{
+    uint32_t i = wake_lane_find(&c->gils, c->s, task, ts + 1);
+    const struct event *ev;
+    const struct wait *wait;
+
+    if (i == c->gils.first[task])
+        return 0;
+    ev = &c->s->events.a[c->gils.order[i - 1]];
+    wait = ev->ts + ev->dur > ts ? waits_get(&c->s->waits, ev->attr) : NULL;
+    return wait ? wait->waker_task : 0;
+}
+
+/* Who it was that the wait ev was for; 0: nobody, or not known. */
+static uint32_t waited_for(const struct wake_chain *c, const struct event *ev)
+{
+    const struct wait *wait = waits_get(&c->s->waits, ev->attr);
+    uint32_t task = 0;
+
+    if (wait && wait->reason == WAIT_GIL)
+        task = holder(c, ev->task, ev->ts);
+    else if (wait && !wait->irq)
+        task = wait->waker_task;
+    return task <= c->s->tasks.list.n ? task : 0;
+}
+
+/* It was blocked then: what it waited for is what the one that woke it, or held the GIL, did; the rest is its
+ * own. */
 static void blocked(struct walk *w, const struct event *ev, uint64_t from, uint64_t to)
 {
-    const struct wait *wait = waits_get(&w->c->s->waits, ev->attr);
+    uint32_t whom = waited_for(w->c, ev);
     uint64_t told = w->told;
 
     if (from >= to || w->n == WAKE_STEPS)
         return;
     w->steps[w->n++] = (struct wake_step){ev->task, ev->stack};
-    if (wait && wait->waker_task && wait->waker_task <= w->c->s->tasks.list.n && !wait->irq &&
-        w->n < WAKE_STEPS && !in_chain(w, wait->waker_task))
-        during(w, wait->waker_task, from, to);
+    if (whom && w->n < WAKE_STEPS && !in_chain(w, whom))
+        during(w, whom, from, to);
     tell(w, to - from - (w->told - told));
     w->n--;
 }

@@ -2,8 +2,8 @@
 /*
  * What those who ended a wait did while it lasted. The thread that wakes is seen at one moment only; what the
  * wait was for is what that thread did before: its samples of that time, and where it was itself blocked,
- * what the one that woke it did, and so on. So "main waits in poll, woken by a feeder thread, which was in
- * Condition.wait, woken by the worker, which was in slow_transform".
+ * what the one that woke it, or held the GIL that it waited for, did, and so on. So "main waits in poll,
+ * woken by a feeder thread, which was in Condition.wait, woken by the worker, which was in slow_transform".
  */
 #ifndef WPROF_ANALYZE_WAKE_CHAIN_H
 #define WPROF_ANALYZE_WAKE_CHAIN_H
@@ -33,7 +33,7 @@ uint32_t wake_lane_find(const struct wake_lane *l, const struct store *s, uint32
 
 struct wake_chain {
     const struct store *s;
-    struct wake_lane spans, samples;
+    struct wake_lane spans, gils, samples;
     uint64_t left; /* events that may still be looked at, of all waits together: long waits of many threads
                       overlap */
 };

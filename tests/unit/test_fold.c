@@ -289,6 +289,36 @@ static void chains_have_no_circles(void **state)
     store_release(&w.s);
 }
 
+/* The feeder waits for the GIL: the chain goes on with who held it, where its nearest sample was. */
+static void chains_go_on_with_the_gil_s_holder(void **state)
+{
+    struct wait timer = {.reason = WAIT_GIL, .irq = 1}, held = {.reason = WAIT_GIL, .waker_task = 3};
+    uint32_t get, feed, want, slow;
+    struct world w;
+
+    world_init(&w);
+    get = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "get", "a.py", 1)}, 1);
+    feed = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "feed", "a.py", 2)}, 1);
+    want = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "want", "a.py", 3)}, 1);
+    slow = stack(&w.s, (uint32_t[]){named(&w.s, FRAME_PYTHON, "slow", "a.py", 4)}, 1);
+    sample(&w.s, 3, slow, 1900, 1);
+    for (int kind = 0; kind < 2; kind++)
+        *vec_push(&w.s.events) = (struct event){.ts = 2000,
+                                                .dur = 900,
+                                                .value = 1,
+                                                .task = 2,
+                                                .stack = want,
+                                                .attr = waits_add(&w.s.waits, kind ? &held : &timer),
+                                                .kind = kind ? EVENT_GIL : EVENT_OFFCPU};
+    wait_for(&w, 1, 2000, 3000, get, 2, feed);
+    wait_for(&w, 1, 90000000, 90000100, get, 3, feed); /* no sample is near */
+    expect(&w, &(struct fold_opts){.metric = "waker", .tid = 100, .no_tasks = 1},
+           "get (a.py);[woken by];feed (a.py) 200\n"
+           "get (a.py);[woken by];feed (a.py);[which was in];want (a.py);[woken by];[which was in];slow "
+           "(a.py) 900\n");
+    store_release(&w.s);
+}
+
 static void the_gil_s_holder_stands_below_who_waits(void **state)
 {
     struct world w;
@@ -397,11 +427,17 @@ static void deep_recursion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roots_and_names),        cmocka_unit_test(addresses_become_functions),
-        cmocka_unit_test(lines_are_sorted),       cmocka_unit_test(spans_and_unknown_metrics),
-        cmocka_unit_test(wakers_stand_below),     cmocka_unit_test(chains_tell_what_wakers_did_meanwhile),
-        cmocka_unit_test(chains_have_no_circles), cmocka_unit_test(the_gil_s_holder_stands_below_who_waits),
-        cmocka_unit_test(held_and_idle),          cmocka_unit_test(samples_in_time_order),
+        cmocka_unit_test(roots_and_names),
+        cmocka_unit_test(addresses_become_functions),
+        cmocka_unit_test(lines_are_sorted),
+        cmocka_unit_test(spans_and_unknown_metrics),
+        cmocka_unit_test(wakers_stand_below),
+        cmocka_unit_test(chains_tell_what_wakers_did_meanwhile),
+        cmocka_unit_test(chains_have_no_circles),
+        cmocka_unit_test(chains_go_on_with_the_gil_s_holder),
+        cmocka_unit_test(the_gil_s_holder_stands_below_who_waits),
+        cmocka_unit_test(held_and_idle),
+        cmocka_unit_test(samples_in_time_order),
         cmocka_unit_test(deep_recursion),
     };
 
