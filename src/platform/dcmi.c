@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/dcmi.h"
+#include "platform/symbols.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -58,11 +59,7 @@ struct api {
     int (*topo)(int, int, int, int, int *);
 };
 
-static const struct symbol {
-    size_t at;
-    const char *name;
-    int needed;
-} symbols[] = {
+static const struct symbol symbols[] = {
     {offsetof(struct api, init), "dcmi_init", 1},
     {offsetof(struct api, cards), "dcmi_get_card_list", 0},
     {offsetof(struct api, cards), "dcmi_get_card_num_list", 1},
@@ -83,15 +80,9 @@ static const struct symbol {
 
 static int load(struct api *api, void *library, struct err *e)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-        void **at = (void **)((char *)api + symbols[i].at);
+    const char *missing = symbols_load(api, library, symbols, ARRAY_SIZE(symbols));
 
-        if (!*at)
-            *at = dlsym(library, symbols[i].name);
-        if (!*at && symbols[i].needed)
-            return err_set(e, "Ascend's management library has no %s: it is too old", symbols[i].name);
-    }
-    return 0;
+    return missing ? err_set(e, "Ascend's management library has no %s: it is too old", missing) : 0;
 }
 
 /* ---- one NPU ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/nvml.h"
+#include "platform/symbols.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -81,11 +82,7 @@ struct api {
     int (*link_type)(device, unsigned, int *);
 };
 
-static const struct symbol {
-    size_t at;
-    const char *name;
-    int needed;
-} symbols[] = {
+static const struct symbol symbols[] = {
     {offsetof(struct api, init), "nvmlInit_v2", 1},
     {offsetof(struct api, shutdown), "nvmlShutdown", 1},
     {offsetof(struct api, error_string), "nvmlErrorString", 1},
@@ -122,15 +119,9 @@ static const struct symbol {
 
 static int load(struct api *api, void *library, struct err *e)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-        void **at = (void **)((char *)api + symbols[i].at);
+    const char *missing = symbols_load(api, library, symbols, ARRAY_SIZE(symbols));
 
-        if (!*at)
-            *at = dlsym(library, symbols[i].name);
-        if (!*at && symbols[i].needed)
-            return err_set(e, "NVIDIA's management library has no %s: it is too old", symbols[i].name);
-    }
-    return 0;
+    return missing ? err_set(e, "NVIDIA's management library has no %s: it is too old", missing) : 0;
 }
 
 /* ---- one GPU ---- */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "platform/clock.h"
+#include "platform/symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,11 +49,7 @@ struct api {
     int (*pcie)(device, int, unsigned *);
 };
 
-static const struct symbol {
-    size_t at;
-    const char *name;
-    int needed;
-} symbols[] = {
+static const struct symbol symbols[] = {
     {offsetof(struct api, init), "nvmlInit_v2", 1},
     {offsetof(struct api, shutdown), "nvmlShutdown", 1},
     {offsetof(struct api, error_string), "nvmlErrorString", 1},
@@ -182,15 +179,7 @@ static int load(struct nvml_watch *w)
     w->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!w->library)
         return -1;
-    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-        void **at = (void **)((char *)&w->api + symbols[i].at);
-
-        if (!*at)
-            *at = dlsym(w->library, symbols[i].name);
-        if (!*at && symbols[i].needed)
-            return -1;
-    }
-    return 0;
+    return symbols_load(&w->api, w->library, symbols, ARRAY_SIZE(symbols)) ? -1 : 0;
 }
 
 /* The recorder's signals are its main thread's. */
