@@ -29,7 +29,7 @@ int each_holder(struct bpf_iter__task_file *ctx)
     if (kind != MODE_FIFO && kind != MODE_SOCKET)
         return 0;
     r.ino = BPF_CORE_READ(f, f_inode, i_ino);
-    r.ns_tgid = task_own_tgid(t);
+    r.ns_tgid = task_ns_tgid(t);
     r.modes = kind == MODE_SOCKET
                   ? WIRE_READS | WIRE_WRITES
                   : (f->f_mode & FILE_READS ? WIRE_READS : 0) | (f->f_mode & FILE_WRITES ? WIRE_WRITES : 0);

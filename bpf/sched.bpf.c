@@ -199,7 +199,7 @@ static __always_inline void off_late_give_up(struct off_cpu *c, struct off_task 
 /* The stack of the current thread, whose kernel's frames are in l. */
 static __always_inline void off_late_stack(struct off_cpu *c, struct late *l, struct task_struct *t)
 {
-    __u64 begin = bpf_ktime_get_ns(), n = l->kernel_n;
+    __u64 begin = bpf_ktime_get_ns(), n = l->kernel_n, took;
     __u32 cpu = bpf_get_smp_processor_id(), tgid = t->tgid, size;
     struct stack_scratch *s = bpf_map_lookup_elem(&off_scratch, &cpu);
     struct wire_proc *p = bpf_map_lookup_elem(&procs, &tgid);
@@ -227,10 +227,11 @@ static __always_inline void off_late_stack(struct off_cpu *c, struct late *l, st
         c->stats.stacks_lost++;
     else
         l->span.stack = WIRE_STACK_SENT;
+    took = bpf_ktime_get_ns() - begin;
     c->stats.walks++;
-    c->stats.walk_ns += bpf_ktime_get_ns() - begin;
-    c->stats.late_ns += bpf_ktime_get_ns() - begin;
-    c->waits.tokens -= bpf_ktime_get_ns() - begin;
+    c->stats.walk_ns += took;
+    c->stats.late_ns += took;
+    c->waits.tokens -= took;
 }
 
 /* On the way back to the user's code. Interrupts are off as in the other programs that use the scratch. */

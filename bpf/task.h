@@ -34,8 +34,8 @@ static __always_inline int task_process_ended(struct task_struct *t)
     return t->flags & PF_EXITING && BPF_CORE_READ(t, signal, live.counter) == 0;
 }
 
-/* Of its process, in wprof's own pid namespace; 0: it is in none below that. */
-static __always_inline __u32 task_own_tgid(struct task_struct *t)
+/* The pid of t's process in wprof's own pid namespace; 0: it is in none below that. */
+static __always_inline __u32 task_ns_tgid(struct task_struct *t)
 {
     __u32 own = own_pidns_level;
     struct task_struct *leader = t->group_leader;
@@ -54,14 +54,12 @@ static __always_inline void task_describe(struct wire_task *out, struct task_str
 
     out->tgid = t->tgid;
     out->tid = t->pid;
-    out->ns_tgid = out->tgid;
+    out->ns_tgid = task_ns_tgid(t);
     out->ns_tid = out->tid;
     out->own_tgid = out->tgid;
     out->pad = 0;
-    if (own) {
-        out->ns_tgid = depth >= own ? pid_number(BPF_CORE_READ(leader, thread_pid), own) : 0;
+    if (own)
         out->ns_tid = depth >= own ? pid_number(BPF_CORE_READ(t, thread_pid), own) : 0;
-    }
     if (depth)
         out->own_tgid = pid_number(BPF_CORE_READ(leader, thread_pid), depth);
     out->start = task_start(t);

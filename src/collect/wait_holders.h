@@ -3,12 +3,15 @@
 #ifndef WPROF_COLLECT_WAIT_HOLDERS_H
 #define WPROF_COLLECT_WAIT_HOLDERS_H
 
+#include <linux/types.h>
+
 #include "base/vec.h"
+#include "bpf/wire.h"
 
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { HOLDER_READS = 1, HOLDER_WRITES = 2 };
+enum { HOLDER_READS = WIRE_READS, HOLDER_WRITES = WIRE_WRITES };
 
 struct wait_holder {
     uint64_t ino;
