@@ -3,27 +3,17 @@
 # The HTML page in a headless Chromium. One browser does all the checks of page_test.py; the tests here read what came
 # of them.
 
+load common
+
 setup_file() {
-    export PAGES=$BATS_FILE_TMPDIR RESULTS=$BATS_FILE_TMPDIR/results MISSING=
-    local root=$BATS_TEST_DIRNAME/../.. browser
+    export PAGES=$BATS_FILE_TMPDIR RESULTS=$BATS_FILE_TMPDIR/results
+    local root=$BATS_TEST_DIRNAME/../..
     : "${BUILD:=$root/build}"
-    command -v python3 >/dev/null || MISSING=python3
-    for browser in chromium chromium-browser google-chrome google-chrome-stable ""; do
-        [ -z "$browser" ] || ! command -v "$browser" >/dev/null || break
-    done
-    [ -n "$browser" ] || MISSING=chromium
-    export MISSING
+    find_browser
     [ -z "$MISSING" ] || return 0
     BUILD=$(cd "$BUILD" && pwd)
     (cd "$root" && WPROF_PAGES=$PAGES "$BUILD/tests/unit/test_render_html" >"$PAGES/log" 2>&1) || { cat "$PAGES/log"; return 1; }
     timeout 300 python3 "$BATS_TEST_DIRNAME/page_test.py" "$PAGES" "$RESULTS"
-}
-
-# expect CHECK: it ran, and was found to hold.
-expect() {
-    [ -z "$MISSING" ] || skip "needs $MISSING"
-    grep -E "^[a-zA-Z]+ $1(:|\$)" "$RESULTS" || { echo "$1 did not run"; return 1; }
-    grep -qx "ok $1" "$RESULTS"
 }
 
 @test "page: no message in the console, no request" { expect no_console_message_and_no_request; }

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page of wprof report in a headless Chromium; see page.bats.
 
+load common
+
 setup_file() {
-    export RESULTS=$BATS_FILE_TMPDIR/results MISSING=
-    local root=$BATS_TEST_DIRNAME/../.. browser
+    export RESULTS=$BATS_FILE_TMPDIR/results
+    local root=$BATS_TEST_DIRNAME/../..
     : "${BUILD:=$root/build}"
-    command -v python3 >/dev/null || MISSING=python3
-    for browser in chromium chromium-browser google-chrome google-chrome-stable ""; do
-        [ -z "$browser" ] || ! command -v "$browser" >/dev/null || break
-    done
-    [ -n "$browser" ] || MISSING=chromium
+    find_browser
     "$BUILD/wprof" version | grep -qE '^ *cmark +yes' || MISSING=libcmark
     export MISSING
     [ -z "$MISSING" ] || return 0
@@ -21,13 +19,6 @@ setup_file() {
     "$BUILD/wprof" import -o s x 2>/dev/null
     "$BUILD/wprof" report --format html -o page.html s
     timeout 200 python3 "$BATS_TEST_DIRNAME/report_test.py" "$PWD/page.html" >"$RESULTS"
-}
-
-# expect CHECK: it ran, and was found to hold.
-expect() {
-    [ -z "$MISSING" ] || skip "needs $MISSING"
-    grep -E "^[a-z]+ $1(:|\$)" "$RESULTS" || { echo "$1 did not run"; return 1; }
-    grep -qx "ok $1" "$RESULTS"
 }
 
 @test "report: no message in the console, no request" { expect no_console_message_and_no_request; }

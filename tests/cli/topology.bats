@@ -3,6 +3,23 @@
 # The topology of a recording, against programs that say who talked to whom, and how much.
 load common
 
+# Two processes, one of which sends the other 100 bytes over TCP every 10 ms, for ever.
+TALKS='import os, socket, time
+l = socket.socket()
+l.bind(("127.0.0.1", 0))
+l.listen()
+if os.fork():
+    s = l.accept()[0]
+    l.close()
+    while True:
+        s.recv(100)
+else:
+    s = socket.create_connection(l.getsockname())
+    l.close()
+    while True:
+        s.send(b"x" * 100)
+        time.sleep(0.01)'
+
 setup() {
     need_tier_a
     need_python socket
@@ -204,22 +221,7 @@ END
 }
 
 @test "tier C: bytes by TCP's own counters, between looks" {
-    looks_of --tier C --interval 200ms -- "$PYTHON" -c '
-import os, socket, time
-l = socket.socket()
-l.bind(("127.0.0.1", 0))
-l.listen()
-if os.fork():
-    s = l.accept()[0]
-    l.close()
-    while True:
-        s.recv(100)
-else:
-    s = socket.create_connection(l.getsockname())
-    l.close()
-    while True:
-        s.send(b"x" * 100)
-        time.sleep(0.01)'
+    looks_of --tier C --interval 200ms -- "$PYTHON" -c "$TALKS"
     in_graph 'any(max(e["bytes_ab"], e["bytes_ba"]) > 1000 for e in of_kind("tcp"))'
     in_graph 'coverage("flows")["state"] == "partial"'
 }
@@ -357,22 +359,7 @@ print("a=%d b=%d" % (os.getpid(), b))' >"$BATS_TEST_TMPDIR/said"
     in_graph 'coverage("flows")["state"] == "partial" and "WPROF_FLOWS" in coverage("flows")["detail"]'
     rm -r "$dir"
     export WPROF_FLOWS=none
-    looks_of --collect topology --interval 200ms -- "$PYTHON" -c '
-import os, socket, time
-l = socket.socket()
-l.bind(("127.0.0.1", 0))
-l.listen()
-if os.fork():
-    s = l.accept()[0]
-    l.close()
-    while True:
-        s.recv(100)
-else:
-    s = socket.create_connection(l.getsockname())
-    l.close()
-    while True:
-        s.send(b"x" * 100)
-        time.sleep(0.01)'
+    looks_of --collect topology --interval 200ms -- "$PYTHON" -c "$TALKS"
     unset WPROF_FLOWS
     in_graph 'any(max(e["bytes_ab"], e["bytes_ba"]) > 1000 for e in of_kind("tcp"))'
 }
