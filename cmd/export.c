@@ -18,7 +18,7 @@
 
 struct export_opts {
     const char *format, *metric, *output, *only, *split;
-    int kernel, lines, inlines, pids, gil, idle;
+    int kernel, jit, all, addrs, lines, inlines, pids, pid, tid, gil, idle;
 };
 
 static const struct opt options[] = {
@@ -33,10 +33,16 @@ static const struct opt options[] = {
     OPT_STRING(0, "split", struct export_opts, split, "KIND", "each step, request or other mark apart"),
     OPT_STRING('o', "output", struct export_opts, output, "FILE", "to FILE, not to stdout"),
     OPT_FLAG('k', "kernel", struct export_opts, kernel, "mark kernel functions with _[k]"),
+    OPT_FLAG(0, "jit", struct export_opts, jit, "mark functions made at run time with _[j]"),
+    OPT_FLAG(0, "all", struct export_opts, all, "both marks: --kernel --jit"),
+    OPT_FLAG(0, "addrs", struct export_opts, addrs,
+             "imported functions without a name: with their address, [libc.so.6 <7f26dc47>]"),
     OPT_FLAG('l', "lines", struct export_opts, lines, "code lines of one function apart"),
     OPT_FLAG('i', "inlines", struct export_opts, inlines, "inlined functions as frames of their own"),
     OPT_FLAG('p', "pids", struct export_opts, pids,
              "processes and threads of one name apart, with their ids"),
+    OPT_FLAG(0, "pid", struct export_opts, pid, "processes of one name apart: python3-1234"),
+    OPT_FLAG(0, "tid", struct export_opts, tid, "threads apart, with both ids: python3-1234/1235"),
 };
 
 static int write_product(const struct export_opts *o, const struct buf *b, struct err *e)
@@ -54,10 +60,15 @@ static int export_profile(const struct exporter *x, const struct export_opts *o,
 {
     struct fold_opts fold = {.metric = o->metric,
                              .had = only ? only->had : 0,
-                             .kernel_suffix = o->kernel,
+                             .kernel_suffix = o->kernel || o->all,
+                             .jit_suffix = o->jit || o->all,
+                             .addrs = o->addrs,
+                             .verbatim = x == &export_folded,
                              .lines = o->lines,
                              .inlines = o->inlines,
-                             .pids = o->pids};
+                             .pids = o->pids,
+                             .pid_suffix = o->pid,
+                             .tid_suffix = o->tid};
     struct profile p = {0};
     struct export_input in = {.session = s, .profile = &p};
     struct split split;
@@ -79,7 +90,7 @@ static int export_timeline(const struct exporter *x, const struct export_opts *o
                            const struct cut *only, struct buf *out, struct err *e)
 {
     struct timeline_opts all = {
-        .cut = only, .kernel_suffix = o->kernel, .lines = o->lines, .inlines = o->inlines};
+        .cut = only, .kernel_suffix = o->kernel || o->all, .lines = o->lines, .inlines = o->inlines};
     struct timeline t = {0};
     struct export_input in = {.session = s, .timeline = &t};
     int rc;

@@ -128,14 +128,37 @@ static uint32_t task_child(struct builder *b, uint32_t parent, const struct task
     return node;
 }
 
+/* "java-1234", "java-1234/1235". The process of some imported threads is not known: "java-?". */
+static uint32_t root_with_ids(struct builder *b, uint32_t parent, const struct task *leader,
+                              const struct task *t)
+{
+    struct buf text = {0};
+    uint32_t node;
+
+    buf_addf(&text, "%s-", task_name(b, leader));
+    if (leader->own_pid == TASK_PID_UNKNOWN)
+        buf_addch(&text, '?');
+    else
+        buf_addf(&text, "%u", leader->ns_pid ? leader->ns_pid : leader->pid);
+    if (b->o->tid_suffix)
+        buf_addf(&text, "/%u", t->ns_tid ? t->ns_tid : t->tid);
+    node = child_of(b, parent, fold_frames_task(&b->frames, text.data));
+    buf_release(&text);
+    return node;
+}
+
 /* Process leader's name, then the thread's where it differs. */
 static uint32_t task_root(struct builder *b, uint32_t parent, uint32_t task)
 {
     const struct tasks *tasks = &b->s->tasks;
     const struct task *t = &tasks->list.a[task - 1];
     const struct task *leader = t->leader && t->leader <= tasks->list.n ? &tasks->list.a[t->leader - 1] : t;
-    uint32_t node = task_child(b, parent, leader, leader->ns_pid ? leader->ns_pid : leader->pid);
+    uint32_t node;
 
+    if (b->o->pid_suffix || b->o->tid_suffix)
+        node = root_with_ids(b, parent, leader, t);
+    else
+        node = task_child(b, parent, leader, leader->ns_pid ? leader->ns_pid : leader->pid);
     if (leader != t && (b->o->pids || strcmp(task_name(b, leader), task_name(b, t))))
         node = task_child(b, node, t, t->ns_tid ? t->ns_tid : t->tid);
     return node;

@@ -13,12 +13,17 @@ struct fold_opts {
     int lines;          /* keep code lines apart (else a function is one frame, whatever its line) */
     int inlines;        /* inlined functions as frames of their own */
     int kernel_suffix;  /* "_[k]" behind kernel functions */
-    int pids;           /* processes and threads of one name apart: "python3 (1234)" */
-    int samples;        /* also fill p->samples */
-    int gil;            /* only what threads did while they held the GIL */
-    uint64_t idle_ns;   /* oncpu: time off the CPU counts as well, a sample for that many ns; 0: it doesn't */
-    uint32_t pid, tid;  /* only this process / thread, 0: all */
-    uint32_t had;       /* kinds of events, bits: that there is none of them is no error: cut.h */
+    int jit_suffix;     /* "_[j]" behind JIT code's */
+    int addrs;    /* imported functions without a name apart, with their address: "[libc.so.6 <7f26>]" */
+    int verbatim; /* imported functions whose name is blank stay so; else they are called by their library */
+    int pids;     /* processes and threads of one name apart: "python3 (1234)" */
+    int pid_suffix;    /* processes apart, as perf script's collapsers call them: "java-1234", "java-?" */
+    int tid_suffix;    /* threads apart, likewise: "java-1234/1235" */
+    int samples;       /* also fill p->samples */
+    int gil;           /* only what threads did while they held the GIL */
+    uint64_t idle_ns;  /* oncpu: time off the CPU counts as well, a sample for that many ns; 0: it doesn't */
+    uint32_t pid, tid; /* only this process / thread, 0: all */
+    uint32_t had;      /* kinds of events, bits: that there is none of them is no error: cut.h */
     const uint32_t *units;   /* each event's root above its process, a string of the store: split.h; NULL */
     uint64_t from_ns, to_ns; /* only this part, ns since the session's start; to_ns 0: to the end */
 };

@@ -58,27 +58,53 @@ static uint32_t string(struct fold_frames *f, uint32_t id)
     return f->string[id];
 }
 
-/* "do_syscall_64" or, when asked, "do_syscall_64_[k]". */
-static uint32_t function(struct fold_frames *f, uint32_t id, unsigned kind)
-{
-    const char *name = strtab_get(&f->s->strings, id);
-    size_t n = strlen(name);
-    char *with;
-    uint32_t out;
-
-    if (!f->o->kernel_suffix || kind != FRAME_KERNEL || (n > 4 && !strcmp(name + n - 4, "_[k]")))
-        return string(f, id);
-    with = mem_printf("%s_[k]", name);
-    out = strtab_add(&f->p->strings, with);
-    free(with);
-    return out;
-}
-
 static const char *base(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Functions that importers know by their place alone, "[libc.so.6]" at an address, or blank in a library; and
+ * Java's classes, which keep their L where ids are asked for, as perf script's collapsers have it. */
+static void imported_name(const struct fold_frames *f, const struct frame *fr, const char *name,
+                          struct buf *out)
+{
+    const struct module *m = frames_module(&f->s->frames, fr->module);
+    size_t n = strlen(name);
+
+    if (f->o->addrs && fr->flags & FRAME_NAMELESS)
+        buf_addf(out, "%.*s <%llx>]", (int)(n - 1), name, (unsigned long long)fr->addr);
+    else if (!f->o->verbatim && m && !name[strspn(name, " ")])
+        buf_addf(out, "[%s]", base(strtab_get(&f->s->strings, m->path)));
+    else if (fr->flags & FRAME_CLASS && (f->o->pid_suffix || f->o->tid_suffix))
+        buf_addf(out, "L%s", name);
+    else
+        buf_addstr(out, name);
+}
+
+static const char *suffix(const struct fold_frames *f, unsigned kind)
+{
+    return kind == FRAME_KERNEL && f->o->kernel_suffix ? "_[k]"
+           : kind == FRAME_JIT && f->o->jit_suffix     ? "_[j]"
+                                                       : NULL;
+}
+
+/* "do_syscall_64" or, when asked, "do_syscall_64_[k]". */
+static uint32_t function(struct fold_frames *f, uint32_t id, const struct frame *fr)
+{
+    const char *mark = suffix(f, fr->kind);
+    struct buf name = {0};
+    uint32_t out;
+
+    if (!mark && !(fr->flags & (FRAME_NAMELESS | FRAME_CLASS)) && *strtab_get(&f->s->strings, id) != ' ')
+        return string(f, id);
+    imported_name(f, fr, strtab_get(&f->s->strings, id), &name);
+    if (mark && (name.len <= strlen(mark) || strcmp(name.data + name.len - strlen(mark), mark) != 0))
+        buf_addstr(&name, mark);
+    out = strtab_add(&f->p->strings, name.data);
+    buf_release(&name);
+    return out;
 }
 
 /* Code that nobody can name. JIT addresses mean nothing to anybody, so all of a process's JIT code is one
@@ -117,7 +143,7 @@ static void map_frame(struct fold_frames *f, uint32_t id)
         return;
     }
     for (uint32_t i = 0; i < f->n[id]; i++) {
-        key.func = function(f, names[i].func, fr->kind);
+        key.func = function(f, names[i].func, fr);
         key.file = string(f, names[i].file);
         key.line = f->o->lines ? names[i].line : 0;
         key.inlined = i > 0;

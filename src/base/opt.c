@@ -26,6 +26,23 @@ static int is_choice(const char *choices, const char *text)
     }
 }
 
+/* The choice nearest to `text` into e, where one is near. */
+static int no_choice(const char *choices, const char *text, struct err *e)
+{
+    VEC(const char *) names = {0};
+    char *list = mem_strdup(choices), *rest = list, *one;
+    const char *near;
+
+    while ((one = strsep(&rest, "|")))
+        *vec_push(&names) = one;
+    near = opt_nearest(text, names.a, names.n);
+    err_set(e, "'%s' is none of %s%s%s%s", text, choices, near ? ", did you mean '" : "", near ? near : "",
+            near ? "'?" : "");
+    vec_release(&names);
+    free(list);
+    return -1;
+}
+
 static int store(const struct opt *o, const char *text, void *values, struct err *e)
 {
     void *field = (char *)values + o->offset;
@@ -37,7 +54,7 @@ static int store(const struct opt *o, const char *text, void *values, struct err
         return 0;
     case OPT_TYPE_CHOICE:
         if (!is_choice(o->choices, text))
-            return err_set(e, "'%s' is none of %s", text, o->choices);
+            return no_choice(o->choices, text, e);
         *(const char **)field = text;
         return 0;
     case OPT_TYPE_STRING:

@@ -50,6 +50,8 @@ enum frame_kind {
 enum {
     FRAME_RETURN = 1,      /* addr is a return address: its names are those of addr - 1 */
     FRAME_LINE_UNSURE = 2, /* Python: the line table was gone, `line` is the function's first */
+    FRAME_NAMELESS = 4,    /* imported: func says in what it is, addr where */
+    FRAME_CLASS = 8,       /* imported, of Java: func lost the L that its class's signature begins with */
 };
 
 struct frame {

@@ -36,6 +36,8 @@ struct text_tree {
 
 static void clean(char *s, size_t n)
 {
+    if (n == 1 && *s == ' ') /* all there is of a name in what perf script printed */
+        return;
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)s[i] < 0x20 || s[i] == ';' || s[i] == 0x7f)
             s[i] = '_';

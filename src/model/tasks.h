@@ -11,6 +11,9 @@
 
 #include <stdint.h>
 
+/* own_pid of an imported thread whose process was not told. */
+#define TASK_PID_UNKNOWN UINT32_MAX
+
 struct task {
     uint32_t pid, tid;          /* in the initial pid namespace; a leader has pid == tid */
     uint64_t start_ns;          /* CLOCK_BOOTTIME ns of the thread's start; 0: unknown */

@@ -8,31 +8,38 @@ setup() {
     DATA=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/perf-script
 }
 
-# A function without a name is its library, not a space.
-expected() {
-    sed -E 's/; ( [0-9]+)$/;[libc-2.15.so]\1/' "$1" | LC_ALL=C sort
-}
-
-@test "import perf-script: folds as its peers do" {
-    [ -d "$DATA" ] || skip "needs the shared data (perf-script)"
+@test "import perf-script: folds as its peers do, with each of their options" {
+    [ -d "$DATA/expected" ] || skip "needs the shared data (perf-script)"
     n=0
     for file in "$DATA"/*.txt; do
+        [ -s "$file" ] || continue # without a sample
         name=$(basename "$file" .txt)
-        [ -s "$file" ] || continue
-        rm -rf s
-        "$WPROF" -q import -o s "$file"
-        for way in '' -kernel; do
-            peers=$DATA/expected/$name-collapsed$way.txt
-            [ -e "$peers" ] || continue
-            diff <(expected "$peers") <("$WPROF" export ${way:+--kernel} s | LC_ALL=C sort) >differ || {
-                echo "$name$way"
-                head -4 differ
-                return 1
-            }
+        for want in "$DATA/expected/$name"-collapsed*.txt; do
+            [ -e "$want" ] || continue
+            option=${want#*-collapsed} option=${option%.txt}
+            [ -d "$name" ] || "$WPROF" -q import -o "$name" "$file"
+            "$WPROF" export --format folded ${option:+-$option} "$name" | LC_ALL=C sort >got
+            diff <(LC_ALL=C sort "$want") got >differ || { echo "$want"; head -4 differ; return 1; }
             n=$((n + 1))
         done
     done
-    [ "$n" -ge 9 ]
+    [ "$n" = "$(ls "$DATA/expected" | wc -l)" ]
+}
+
+@test "import perf-script: an address where there is no name, marks, ids; people see the library" {
+    printf '%s\n' 'java app   12 1.5: cycles: ' '	7f01  (/lib/libc.so)' '	0 [unknown] ([unknown])' \
+        '	7f02 Lorg/x/Y;.run (/tmp/perf-12.map)' '	ff05 [unknown] ([kernel.kallsyms])' \
+        '	ff09 [unknown] ([kernel.kallsyms])' '' >x
+    "$WPROF" -q import -o s x
+    of() { "$WPROF" export "$@" s; }
+    [ "$(of)" = 'java_app;[[kernel.kallsyms]];[[kernel.kallsyms]];org/x/Y:.run;[unknown];  1' ]
+    [ "$(of --addrs)" = 'java_app;[[kernel.kallsyms] <ff09>];[[kernel.kallsyms] <ff05>];org/x/Y:.run;[unknown <0>];  1' ]
+    [ "$(of --all)" = 'java_app;[[kernel.kallsyms]]_[k];[[kernel.kallsyms]]_[k];org/x/Y:.run_[j];[unknown];  1' ]
+    [ "$(of --pid)" = 'java_app-?;[[kernel.kallsyms]];[[kernel.kallsyms]];Lorg/x/Y:.run;[unknown];  1' ]
+    [ "$(of --tid)" = 'java_app-?/12;[[kernel.kallsyms]];[[kernel.kallsyms]];Lorg/x/Y:.run;[unknown];  1' ]
+    [ "$(of --pids)" = 'java_app (12);[[kernel.kallsyms]];[[kernel.kallsyms]];org/x/Y:.run;[unknown];  1' ]
+    "$WPROF" show s >shown
+    grep -q '\[libc.so\]' shown
 }
 
 @test "import perf-script: who, when, which event, what is left out" {

@@ -21,7 +21,7 @@ static ssize_t read_raw(int fd, void *p, size_t n, struct err *e)
 /* Until the head is full or there is no more. */
 static int fill_head(struct input *in, struct err *e)
 {
-    buf_reserve(&in->head, INPUT_HEAD);
+    buf_reserve(&in->head, INPUT_HEAD + INPUT_PAD);
     while (in->head.len < INPUT_HEAD) {
         char *to = in->head.data + in->head.len;
         size_t room = INPUT_HEAD - in->head.len;

@@ -11,7 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { INPUT_HEAD = 64 << 10 };
+enum {
+    INPUT_HEAD = 64 << 10,
+    INPUT_PAD = 8, /* readable bytes behind the head, the first of them NUL */
+};
 
 struct input {
     const char *path;      /* as it was named; "-": stdin. Borrowed */

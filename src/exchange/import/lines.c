@@ -11,7 +11,7 @@ enum { CHUNK = 256 << 10, LINE_MAX_BYTES = 64 << 20 };
 void lines_init(struct lines *l, struct input *in)
 {
     *l = (struct lines){.in = in, .cap = CHUNK};
-    l->buf = mem_alloc(l->cap);
+    l->buf = mem_alloc(l->cap + LINES_PAD);
 }
 
 void lines_release(struct lines *l)
@@ -31,7 +31,7 @@ static int refill(struct lines *l, struct err *e)
         if (l->cap >= LINE_MAX_BYTES)
             return err_set(e, "line %llu is longer than 64 MiB", (unsigned long long)l->number + 1);
         l->cap *= 2;
-        l->buf = mem_realloc(l->buf, l->cap, 1);
+        l->buf = mem_realloc(l->buf, l->cap + LINES_PAD, 1);
     }
     n = input_read(l->in, l->buf + l->have, l->cap - l->have, e);
     if (n < 0)

@@ -5,6 +5,8 @@
 
 #include "exchange/import/input.h"
 
+enum { LINES_PAD = 8 }; /* bytes behind a line that may be read, whatever is in them */
+
 struct lines {
     struct input *in;
     uint64_t number; /* of the line that was given last, from 1 */

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/import/perf_frames.h"
 
+#include "exchange/import/lines.h"
+
 #include <string.h>
+
+_Static_assert((int)TOKENS_PAD <= (int)LINES_PAD, "a line is a token");
+
+/* Instead of a number of frames. */
+#define NO_FRAME   UINT32_MAX
+#define BY_ADDRESS (UINT32_MAX - 1)
 
 void perf_frames_release(struct perf_frames *x)
 {
-    strtab_release(&x->seen);
+    tokens_release(&x->seen[0]);
+    tokens_release(&x->seen[1]);
     vec_release(&x->runs);
     vec_release(&x->pool);
 }
@@ -76,7 +85,8 @@ static size_t without_arguments(const char *s, size_t n)
     return n;
 }
 
-static void add_name(struct buf *out, const char *s, size_t n, int java)
+/* 1: it lost the L of a class. */
+static int add_name(struct buf *out, const char *s, size_t n, int java)
 {
     size_t from = out->len;
 
@@ -84,46 +94,54 @@ static void add_name(struct buf *out, const char *s, size_t n, int java)
     for (size_t i = 0; i < n; i++)
         if (s[i] != '"' && s[i] != '\'')
             buf_addch(out, (char)(s[i] == ';' ? ':' : s[i]));
-    if (java && out->len > from && out->data[from] == 'L' && strchr(out->data + from, '/')) {
-        memmove(out->data + from, out->data + from + 1, out->len - from);
-        out->len--;
-    }
+    if (!java || out->len == from || out->data[from] != 'L' || !strchr(out->data + from, '/'))
+        return 0;
+    memmove(out->data + from, out->data + from + 1, out->len - from);
+    out->len--;
+    return 1;
 }
 
-static void push(struct perf_frames *x, const char *s, size_t n, const char *module, int java, int inlined)
+static uint32_t module_id(struct perf_frames *x, const char *path, int kernel)
 {
-    struct frame f = {.kind = FRAME_NATIVE};
-    struct buf name = {0};
+    struct module m = {.kind = kernel ? MODULE_KERNEL : MODULE_FILE, .fd = -1};
 
-    if ((n == strlen("[unknown]") && !memcmp(s, "[unknown]", n)) || !n)
-        buf_addf(&name, "[%s]", strcmp(module, "[unknown]") != 0 ? base_of(module) : "unknown");
-    else
-        add_name(&name, s, n, java);
-    if (inlined && !strstr(buf_str(&name), "_[i]"))
-        buf_addstr(&name, "_[i]");
+    if (!*path || !strcmp(path, "[unknown]"))
+        return 0;
+    m.path = strtab_add(&x->store->strings, path);
+    return frames_add_module(&x->store->frames, &m);
+}
+
+static uint32_t make_frame(struct perf_frames *x, const char *name, const char *module, int inlined,
+                           int flags)
+{
+    struct frame f = {.kind = FRAME_NATIVE, .flags = (uint8_t)flags};
+
     if (!inlined && is_kernel(module))
         f.kind = FRAME_KERNEL;
     else if (is_jit(module))
         f.kind = FRAME_JIT;
-    f.func = strtab_add(&x->store->strings, name.len ? name.data : "?");
-    *vec_push(&x->pool) = frames_add(&x->store->frames, &f);
+    f.module = module_id(x, module, f.kind == FRAME_KERNEL);
+    f.func = strtab_add(&x->store->strings, *name ? name : "?");
+    return frames_add(&x->store->frames, &f);
+}
+
+static void push(struct perf_frames *x, const char *s, size_t n, const char *module, int java, int inlined)
+{
+    struct buf name = {0};
+    int lost = add_name(&name, s, n, java);
+
+    if (inlined && !strstr(buf_str(&name), "_[i]"))
+        buf_addstr(&name, "_[i]");
+    *vec_push(&x->pool) = make_frame(x, buf_str(&name), module, inlined, lost ? FRAME_CLASS : 0);
     buf_release(&name);
 }
 
 /* "outer->inner+0x12", innermost last. */
 static void push_all(struct perf_frames *x, const char *s, size_t n, const char *module, int java)
 {
-    const char *plus = memrchr(s, '+', n), *arrow;
+    const char *arrow;
     int inlined = 0;
 
-    if (plus && n - (size_t)(plus - s) > 3 && !memcmp(plus, "+0x", 3)) {
-        const char *p = plus + 3;
-
-        while (p < s + n && is_hex(*p))
-            p++;
-        if (p == s + n)
-            n = (size_t)(plus - s);
-    }
     for (; (arrow = memmem(s, n, "->", 2)); inlined = 1) {
         push(x, s, (size_t)(arrow - s), module, java, inlined);
         n -= (size_t)(arrow + 2 - s);
@@ -145,50 +163,97 @@ static const char *module_of(const char *s, size_t n)
     return NULL;
 }
 
-static int parse(struct perf_frames *x, const char *s, size_t n, int java, struct perf_frames_run *run)
+static size_t without_offset(const char *s, size_t n)
+{
+    const char *plus = memrchr(s, '+', n), *p = plus + 3;
+
+    if (!plus || n - (size_t)(plus - s) <= 3 || memcmp(plus, "+0x", 3) != 0)
+        return n;
+    while (p < s + n && is_hex(*p))
+        p++;
+    return p == s + n ? (size_t)(plus - s) : n;
+}
+
+static struct perf_frames_run several(struct perf_frames *x, size_t first)
+{
+    struct perf_frames_run run = {(uint32_t)(x->pool.n - first), (uint32_t)first};
+
+    if (run.n == 1) {
+        run.at = x->pool.a[first];
+        x->pool.n--;
+    }
+    return run;
+}
+
+/* "[libc.so.6]" where a function has no name. */
+static struct perf_frames_run nameless(struct perf_frames *x, const char *module)
+{
+    char *name = mem_printf("[%s]", strcmp(module, "[unknown]") != 0 ? base_of(module) : "unknown");
+    struct perf_frames_run run = {BY_ADDRESS, make_frame(x, name, module, 0, FRAME_NAMELESS)};
+
+    free(name);
+    return run;
+}
+
+/* "name+0x12 (module)" */
+static struct perf_frames_run parse(struct perf_frames *x, const char *s, size_t n, int java)
 {
     const char *open = n && s[n - 1] == ')' ? module_of(s, n) : NULL;
+    struct perf_frames_run run = {0};
+    size_t first = x->pool.n;
     char *module;
 
     if (!open)
-        return -1;
-    run->first = (uint32_t)x->pool.n;
-    if (*s != '(') { /* the name of a process, which old versions put there */
-        module = mem_strndup(open + 2, n - 1 - (size_t)(open + 2 - s));
-        push_all(x, s, (size_t)(open - s), module, java);
-        free(module);
+        return (struct perf_frames_run){NO_FRAME, 0};
+    if (*s == '(') /* the name of a process, which old versions put there */
+        return run;
+    module = mem_strndup(open + 2, n - 1 - (size_t)(open + 2 - s));
+    n = without_offset(s, (size_t)(open - s));
+    if (n == strlen("[unknown]") && !memcmp(s, "[unknown]", n)) {
+        run = nameless(x, module);
+    } else if (!n) {
+        run = (struct perf_frames_run){1, make_frame(x, " ", module, 0, 0)};
+    } else {
+        push_all(x, s, n, module, java);
+        run = several(x, first);
     }
-    run->n = (uint32_t)x->pool.n - run->first;
-    return 0;
+    free(module);
+    return run;
+}
+
+/* One like frame `id` that lies at the address. */
+static uint32_t at_address(struct perf_frames *x, uint32_t id, const char *hex)
+{
+    struct frame f = *frames_get(&x->store->frames, id);
+
+    for (; is_hex(*hex); hex++)
+        f.addr = f.addr << 4 | (unsigned)(*hex <= '9' ? *hex - '0' : (*hex | 0x20) - 'a' + 10);
+    return frames_add(&x->store->frames, &f);
 }
 
 int perf_frames_get(struct perf_frames *x, const char *line, size_t n, int java, struct perf_frames_run *run)
 {
-    const char *s = line, *end = line + n;
-    uint32_t id;
+    struct tokens *seen = &x->seen[java != 0];
+    const char *s = line, *end = line + n, *hex;
+    uint32_t *known;
 
     while (s < end && (*s == ' ' || *s == '\t'))
         s++;
     while (end > s && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    if (s == end || !is_hex(*s))
-        return -1;
-    while (s < end && is_hex(*s))
+    for (hex = s; s < end && is_hex(*s);)
         s++;
-    if (s == end || *s != ' ')
+    if (s == hex || s == end || *s != ' ')
         return -1;
     while (s + 1 < end && *s == ' ' && s[1] != '(')
         s++; /* of a function without a name, a space is left */
-    /* Java's frames are cut otherwise: a space more makes the text another one. */
-    id = strtab_addn(&x->seen, java ? s - 1 : s, (size_t)(end - s) + (java != 0));
-    if (!id)
-        return -1;
-    if (id <= x->runs.n) {
-        *run = x->runs.a[id - 1];
-        return run->first == UINT32_MAX ? -1 : 0;
+    known = tokens_get(seen, s, (size_t)(end - s), tokens_hash(s, (size_t)(end - s)));
+    if (!*known) {
+        *vec_push(&x->runs) = parse(x, s, (size_t)(end - s), java);
+        *known = (uint32_t)x->runs.n;
     }
-    if (parse(x, s, (size_t)(end - s), java, run))
-        *run = (struct perf_frames_run){UINT32_MAX, 0};
-    *vec_push(&x->runs) = *run;
-    return run->first == UINT32_MAX ? -1 : 0;
+    *run = x->runs.a[*known - 1];
+    if (run->n == BY_ADDRESS)
+        *run = (struct perf_frames_run){1, at_address(x, run->at, hex)};
+    return run->n == NO_FRAME ? -1 : 0;
 }

@@ -4,23 +4,27 @@
 #define WPROF_EXCHANGE_PERF_FRAMES_H
 
 #include "base/vec.h"
+#include "exchange/import/tokens.h"
 #include "model/store.h"
 
+/* A line's frames. */
 struct perf_frames_run {
-    uint32_t first, n;
+    uint32_t n;
+    uint32_t at; /* of one: its id; of several: they are pool[at..at + n), the outermost first */
 };
 
 /* What a line's text gave: the same text gives it again. */
 struct perf_frames {
     struct store *store;
-    struct strtab seen;               /* texts */
-    VEC(struct perf_frames_run) runs; /* by id of `seen` - 1 */
-    VEC(uint32_t) pool;               /* frame ids, outermost first */
+    struct tokens seen[2];            /* texts behind the address -> index in runs + 1; [1]: of Java's */
+    VEC(struct perf_frames_run) runs; /* n == NO_FRAME: none; n == BY_ADDRESS: `at` is one like it */
+    VEC(uint32_t) pool;
 };
 
-/* The frames of a line, those that were inlined too: ids in x->pool. 0, or -1: it is no frame. A name is cut
- * down as stackcollapse-perf.pl does: no offset, no arguments; `java`: the process is Java's, whose class
- * names lose their L. */
+/* The frames of a line, those that were inlined too. 0, or -1: it is no frame. A name is cut down as
+ * stackcollapse-perf.pl does: no offset, no arguments; `java`: the process is Java's, whose class names lose
+ * their L. What has no name is one frame an address, "[libc.so.6]". LINES_PAD bytes behind the line are
+ * readable. */
 int perf_frames_get(struct perf_frames *x, const char *line, size_t n, int java, struct perf_frames_run *run);
 void perf_frames_release(struct perf_frames *x);
 

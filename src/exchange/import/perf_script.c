@@ -14,9 +14,9 @@ enum { DEPTH_MAX = 1 << 16 };
 
 struct header {
     const char *comm;
-    size_t comm_n;
+    size_t comm_n, who_n; /* "comm", "comm pid/tid" */
     uint64_t pid, tid, ts, period;
-    int period_told;
+    int pid_told, period_told;
     uint16_t cpu;
     const char *event;
     size_t event_n;   /* without the modifiers; 0: not told */
@@ -28,8 +28,7 @@ struct perf_script {
     struct meta *m;
     struct import_stats *st;
     struct perf_frames frames;
-    struct strtab keys;                /* "comm pid tid" */
-    VEC(uint32_t) tasks;               /* by id of those - 1 */
+    struct tokens tasks;               /* "comm pid/tid" -> task id */
     VEC(struct perf_frames_run) lines; /* of the sample that is read, the innermost first */
     struct event sample;
     int open, java;
@@ -72,6 +71,7 @@ static int pids(const char *p, const char *end, struct header *h)
     if (p < end && *p == '/') {
         p++;
         h->pid = h->tid;
+        h->pid_told = 1;
         if (number(&p, end, &h->tid))
             return -1;
     }
@@ -155,6 +155,7 @@ static int parse_header(const char *line, size_t n, struct header *h)
         p = skip_space(p, end);
         if (p < end && !pids(p, token_end(p, end), h) && !fields(token_end(p, end), end, h)) {
             h->comm_n = (size_t)(gap - comm);
+            h->who_n = (size_t)(token_end(p, end) - comm);
             return 0;
         }
     }
@@ -163,23 +164,22 @@ static int parse_header(const char *line, size_t n, struct header *h)
 
 /* ---- samples ---- */
 
+/* By "comm pid/tid" as it stands in the line. */
 static uint32_t task_of(struct perf_script *x, const struct header *h, const char *comm)
 {
-    struct task t = {.ns_pid = (uint32_t)(h->pid ? h->pid : h->tid), .ns_tid = (uint32_t)h->tid};
-    struct buf key = {0};
-    uint32_t id;
+    uint32_t pid = (uint32_t)h->pid, tid = (uint32_t)h->tid;
+    /* pid: of a process of its own, so that no frame of a thread is made. */
+    struct task t = {.pid = tid, .tid = tid, .ns_pid = h->pid_told ? pid : tid, .ns_tid = tid};
+    uint32_t *known = tokens_get(&x->tasks, h->comm, h->who_n, tokens_hash(h->comm, h->who_n));
 
-    buf_addf(&key, "%s %llu %llu", comm, (unsigned long long)h->pid, (unsigned long long)h->tid);
-    id = strtab_add(&x->keys, key.data);
-    buf_release(&key);
-    if (id > x->tasks.n) {
-        t.pid = t.tid = t.own_pid = (uint32_t)h->tid; /* a process of its own: no frame of a thread */
+    if (!*known) {
+        t.own_pid = h->pid_told ? pid : TASK_PID_UNKNOWN;
         t.comm = strtab_add(&x->s->strings, comm);
         t.leader = (uint32_t)x->s->tasks.list.n + 1;
         t.image = t.leader; /* makes it unlike any other */
-        *vec_push(&x->tasks) = tasks_add(&x->s->tasks, &t);
+        *known = tasks_add(&x->s->tasks, &t);
     }
-    return x->tasks.a[id - 1];
+    return *known;
 }
 
 /* The first event is taken, whatever its modifiers. */
@@ -203,9 +203,13 @@ static void finish_sample(struct perf_script *x)
     if (!x->open)
         return;
     x->open = 0;
-    for (size_t i = x->lines.n; i-- > 0;)
-        for (uint32_t k = 0; k < x->lines.a[i].n; k++)
-            stack = stacks_push(&x->s->stacks, stack, x->frames.pool.a[x->lines.a[i].first + k]);
+    for (size_t i = x->lines.n; i-- > 0;) {
+        const struct perf_frames_run *run = &x->lines.a[i];
+        const uint32_t *ids = run->n == 1 ? &run->at : x->frames.pool.a + run->at;
+
+        for (uint32_t k = 0; k < run->n; k++)
+            stack = stacks_push(&x->s->stacks, stack, ids[k]);
+    }
     x->sample.stack = stack;
     *vec_push(&x->s->events) = x->sample;
     import_count(x->st, IMPORT_TOOK, "sample|samples", 1);
@@ -314,8 +318,7 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
             mem_strdup("recorded by perf; a sample counts as often as its event's period says");
     lines_release(&lines);
     perf_frames_release(&x.frames);
-    strtab_release(&x.keys);
-    vec_release(&x.tasks);
+    tokens_release(&x.tasks);
     vec_release(&x.lines);
     buf_release(&x.event_name);
     return rc;

@@ -54,6 +54,15 @@ size_t tokens_scan(const char *p, size_t n, uint64_t *hash)
     }
 }
 
+uint64_t tokens_hash(const char *p, size_t n)
+{
+    uint64_t h = n;
+
+    for (; n >= 8; n -= 8, p += 8)
+        h = hash_mix(h, load(p));
+    return hash_mix(h, low(load(p), n));
+}
+
 static int same(const struct tokens *t, const struct token_slot *s, const char *p, size_t len)
 {
     const uint64_t *w = t->words.a + s->text;

@@ -28,6 +28,9 @@ void tokens_release(struct tokens *t);
 /* The token at p[0..n) that ends at the first `;` or at n: its length, and its hash for tokens_get. */
 size_t tokens_scan(const char *p, size_t n, uint64_t *hash);
 
+/* The hash of p[0..n), whatever is in it. */
+uint64_t tokens_hash(const char *p, size_t n);
+
 /* The value of the token, to be set when it is 0: new. Valid until the next call. */
 uint32_t *tokens_get(struct tokens *t, const char *p, size_t len, uint64_t hash);
 
