@@ -20,6 +20,8 @@ enum {
 #define GPU_WIRE_ENV "WPROF_GPU"
 /* ms between two flushes, for tests; default 1000. */
 #define GPU_WIRE_TICK_ENV "WPROF_GPU_TICK_MS"
+/* "whole": each run of a graph is one record, in the place of those of its nodes. */
+#define GPU_WIRE_GRAPHS_ENV "WPROF_GPU_GRAPHS"
 
 enum gpu_item {
     GPU_HELLO = 1, /* version, pid, CLOCK_MONOTONIC ns, inode of its pid namespace; first of all */

@@ -27,7 +27,7 @@ struct record_opts {
     uint64_t frequency, duration, delay, max_size, min_block;
     uint64_t interval, min_bytes, min_messages, hops;
     int pipe_bytes;
-    int jit_names, jvm;
+    int jit_names, jvm, whole_graphs;
     int kill, force, keep_going, inlines, source, whole_machine, quiet, verbose, sudo, as_caller;
     uint64_t repeat;
     const char *against;
@@ -83,6 +83,8 @@ static const struct opt options[] = {
              "have oneDNN and Node.js write down the names of what they compile"),
     OPT_FLAG(0, "jvm", struct record_opts, jvm,
              "get the names of Java functions, and whole stacks, from JVMs"),
+    OPT_FLAG(0, "whole-graphs", struct record_opts, whole_graphs,
+             "of CUDA graphs record each run as one, without its nodes: costs the program less"),
     OPT_FLAG(0, "force", struct record_opts, force, "replace DIR where it is a wprof session"),
     OPT_FLAG(0, "keep-going", struct record_opts, keep_going,
              "run the command even if nothing can be recorded"),
@@ -203,6 +205,7 @@ static int elevate(const struct record_opts *given, int argc, char **argv, struc
     if (parse_window(&window, &o, e))
         return code;
     how.gpu = wants_gpu(&o);
+    how.whole_graphs = o.whole_graphs;
     how.signals[0] = window.start_on;
     how.signals[1] = window.stop_on;
     o.sudo = 0;
@@ -255,6 +258,7 @@ static int record(const struct record_opts *o, int argc, char **argv)
         .tier = o->tier,
         .jit_names = o->jit_names,
         .jvm = o->jvm,
+        .whole_graphs = o->whole_graphs,
         .choose_tier = tiers_choose,
         .release_tier = tiers_release,
         .front = o->front,

@@ -27,6 +27,7 @@ struct agent {
     uint32_t version; /* CUPTI's */
     void *subscriber;
     unsigned long tick_ms;
+    int whole_graphs; /* CUPTI is to tell of graphs, not of their nodes */
     struct out out;
     struct table tables[TABLES]; /* under out.lock */
     uint32_t generation;         /* of their ids, + 1 at each reset; under out.lock */

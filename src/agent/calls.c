@@ -17,6 +17,7 @@ static struct {
 /* By the beginnings of their names, which stay from version to version where numbers are many. */
 static const char *const wanted[] = {
     "cudaLaunchKernel",
+    "__cudaLaunchKernel", /* what nvcc makes of <<<>>> since CUDA 13 */
     "cudaLaunchCooperative",
     "cudaGraphLaunch",
     "cudaMemcpy",
@@ -53,17 +54,38 @@ static int begins_with_any(const char *name, const char *const *list, size_t n)
     return 0;
 }
 
-/* "cudaLaunchKernel_v7000" without the version: an underscore, a v, four or five digits at the end. */
-static const char *short_name(const char *name, char out[48])
+/* "_v7000": an underscore, a v, four or five digits. */
+static size_t without_version(const char *name, size_t n)
 {
-    size_t n = strlen(name), digits = 0;
+    size_t digits = 0;
 
     while (digits < n && name[n - 1 - digits] >= '0' && name[n - 1 - digits] <= '9')
         digits++;
     if (digits < 4 || n < digits + 2 || name[n - digits - 1] != 'v' || name[n - digits - 2] != '_')
-        return name;
-    n -= digits + 2;
-    if (n >= 48)
+        return n;
+    return n - digits - 2;
+}
+
+static size_t without_end(const char *name, size_t n, const char *end)
+{
+    size_t len = strlen(end);
+
+    return n > len && !memcmp(name + n - len, end, len) ? n - len : n;
+}
+
+/* "__cudaLaunchKernel_ptsz_v13000" as programs have it, "cudaLaunchKernel": without the version, the mark of
+ * those for a default stream of each thread, and what begins with underscores. */
+static const char *short_name(const char *name, char out[48])
+{
+    size_t whole = strlen(name), n = without_version(name, whole);
+
+    n = without_end(name, without_end(name, n, "_ptsz"), "_ptds");
+    if (!strncmp(name, "__cuda", 6)) {
+        name += 2;
+        whole -= 2;
+        n -= 2;
+    }
+    if (n == whole || n >= 48)
         return name;
     memcpy(out, name, n);
     out[n] = '\0';

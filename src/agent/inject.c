@@ -23,26 +23,35 @@ struct agent *agent_get(void)
     return &agent;
 }
 
-/* MARKER before MARKER_DATA. RUNTIME and DRIVER are what gives correlation ids. */
+/* MARKER before MARKER_DATA. RUNTIME and DRIVER are what gives correlation ids. With GRAPH_TRACE, which is
+ * asked for apart, CUPTI leaves out what kernels, copies and sets of graphs would tell. */
 static const int kinds[] = {
     CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY2,  CUPTI_MEMSET, CUPTI_RUNTIME_CALL,
     CUPTI_DRIVER_CALL,       CUPTI_SYNC,   CUPTI_OVERHEAD, CUPTI_MARKER, CUPTI_MEMORY2,
 };
 
+static void ask_for(struct agent *a, int kind)
+{
+    if (a->cupti.enable(kind) == CUPTI_OK)
+        a->kinds_on++;
+    else
+        agent_state(a, GPU_KIND_REFUSED, (uint64_t)kind);
+}
+
 void inject_kinds(struct agent *a)
 {
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        if (a->cupti.enable(kinds[i]) == CUPTI_OK)
-            a->kinds_on++;
-        else
-            agent_state(a, GPU_KIND_REFUSED, (uint64_t)kinds[i]);
-    }
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        ask_for(a, kinds[i]);
+    if (a->whole_graphs)
+        ask_for(a, CUPTI_GRAPH);
 }
 
 void inject_kinds_off(struct agent *a)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
         a->cupti.disable(kinds[i]);
+    if (a->whole_graphs)
+        a->cupti.disable(CUPTI_GRAPH);
 }
 
 /* ---- the process's ends ---- */
@@ -111,12 +120,13 @@ static void hello(struct agent *a)
 
 static void settings(struct agent *a)
 {
-    const char *tick = getenv(GPU_WIRE_TICK_ENV);
+    const char *tick = getenv(GPU_WIRE_TICK_ENV), *graphs = getenv(GPU_WIRE_GRAPHS_ENV);
     unsigned long ms = 0;
 
     for (; tick && *tick >= '0' && *tick <= '9' && ms <= TICK_MOST_MS; tick++)
         ms = ms * 10 + (unsigned long)(*tick - '0');
     a->tick_ms = ms && ms <= TICK_MOST_MS ? ms : TICK_MS;
+    a->whole_graphs = graphs && !strcmp(graphs, "whole");
 }
 
 /* Each may be refused by some version: defaults do then. */

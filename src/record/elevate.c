@@ -166,7 +166,7 @@ static void name_agent(struct elevate *v, const char *marks)
 {
     char **env = spawn_env(NULL);
 
-    if (gpu_env_fill(&v->env, env, marks) == GPU_ENV_TAKEN)
+    if (gpu_env_fill(&v->env, env, marks, v->o->whole_graphs) == GPU_ENV_TAKEN)
         log_warn("GPU: CUDA_INJECTION64_PATH is set already, and is left alone: no kernel times");
     spawn_free_env(env);
 }

@@ -23,7 +23,8 @@ struct elevate_opts {
     const char *dir;    /* -o; NULL */
     int signals[2];     /* that are the recording's own (window.h); 0: none */
     int jit_names, jvm; /* jit_env.h */
-    int gpu;            /* the collector of that name is wanted: gpu_env.h */
+    int gpu;            /* the collector of that name is wanted, */
+    int whole_graphs;   /* without nodes of graphs: gpu_env.h */
     int keep_going;     /* run the command even if nothing can be recorded */
 };
 

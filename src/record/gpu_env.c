@@ -39,7 +39,7 @@ static int is_set(char *const *env, const char *name)
     return value && *value;
 }
 
-enum gpu_env gpu_env_fill(struct jit_env *j, char *const *env, const char *marks)
+enum gpu_env gpu_env_fill(struct jit_env *j, char *const *env, const char *marks, int whole_graphs)
 {
     const char *slash = marks ? strrchr(marks, '/') : NULL;
     char *agent;
@@ -55,6 +55,8 @@ enum gpu_env gpu_env_fill(struct jit_env *j, char *const *env, const char *marks
     if (!is_set(env, NVTX))
         jit_env_add(j, mem_printf(NVTX "=%s", agent));
     jit_env_add(j, mem_printf(GPU_WIRE_ENV "=%.*s/gpu", (int)(slash - marks), marks));
+    if (whole_graphs)
+        jit_env_add(j, mem_strdup(GPU_WIRE_GRAPHS_ENV "=whole"));
     free(agent);
     return GPU_ENV_SET;
 }

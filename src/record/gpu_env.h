@@ -8,8 +8,9 @@
 
 /*
  * Adds to j, which jit_env_fill() has filled. env: the command's own so far; marks: its WPROF_MARKS, which
- * lies in the session's directory, as the agents' logs are to. Somebody else's injection is left alone.
+ * lies in the session's directory, as the agents' logs are to. whole_graphs: graphs are recorded without
+ * their nodes. Somebody else's injection is left alone.
  */
-enum gpu_env gpu_env_fill(struct jit_env *j, char *const *env, const char *marks);
+enum gpu_env gpu_env_fill(struct jit_env *j, char *const *env, const char *marks, int whole_graphs);
 
 #endif

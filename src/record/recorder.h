@@ -37,6 +37,7 @@ struct recorder_opts {
     int kill;                      /* end the command when its recording is over before it is */
     uint64_t max_size;             /* bytes, 0: no bound */
     const char *collect, *without; /* comma-separated names, or NULL */
+    int whole_graphs;              /* of GPUs: gpu_env.h */
     int jit_names, jvm; /* run-times are to tell the names of what they compile; ask JVMs for them */
     const char *tier;   /* "A", "B" or "C"; NULL: the best that works */
     int (*choose_tier)(struct record_ctx *ctx, const char *forced, struct err *e); /* tiers.h; NULL: none */

@@ -35,7 +35,7 @@ static int prepare_command(struct subject *s, const struct recorder_opts *o,
     recording_name(rec);
     how.marks = recording_prepare_marks(rec);
     if (collectors_wanted(&rec->collectors, "gpu"))
-        rec->ctx.gpu_env = gpu_env_fill(&s->jit_env, env, how.marks);
+        rec->ctx.gpu_env = gpu_env_fill(&s->jit_env, env, how.marks, o->whole_graphs);
     how.more = s->jit_env.list.a;
     spawn_free_env(env);
     if (spawn_behind_gate(&s->command.spawn, &how, e))

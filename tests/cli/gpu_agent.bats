@@ -101,6 +101,24 @@ everything() {
     everything 13
 }
 
+@test "gpu: whole graphs: one record a run, from the line that launches it, and no nodes" {
+    local v
+    for v in 11 12 13; do
+        FAKE_CUDA_VERSION=$v record everything --whole-graphs
+        events
+        [ "$(grep -c '^graph|graph 1|0|1|' events)" = 2 ]
+        ! grep -q '^kernel|first|' events
+        # as long as its nodes, one after the other
+        [ "$(awk -F'|' '$1 == "graph" { print $6 }' events | sort -u)" = 1200000 ]
+        stacks 'graph 1' "everything (gpu.py:$(line "cuda.cuGraphLaunch"))"
+        [ "$(grep -c '^kernel|forward|' events)" = 12 ]
+        [ "$(counter unknown_records)" = 0 ]
+    done
+    "$WPROF" show --gpu --json s 2>/dev/null | "$PYTHON" -c 'import json, sys
+d = json.load(sys.stdin)
+assert [(r["graph"], r["node"], r["count"], r["total_ns"]) for r in d["graph_nodes"]] == [(1, 0, 2, 2400000)], d["graph_nodes"]'
+}
+
 @test "gpu: threads, each with its own" {
     record threads
     as_it_ran

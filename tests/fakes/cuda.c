@@ -271,9 +271,11 @@ FN(cuGraphInstantiate, struct graph **exec, struct graph *g)
 
 FN(cuGraphLaunch, struct graph *exec, uintptr_t stream)
 {
+    struct fake_ran whole = {.stream = (uint32_t)stream, .graph = exec->id};
     uint64_t start = now();
     uint32_t id = enter(1, "cuGraphLaunch");
 
+    whole.correlation = id;
     for (size_t i = 0; i < exec->n; i++) {
         struct fake_ran r = {.name = exec->nodes[i].function->name,
                              .kind = 10,
@@ -285,7 +287,11 @@ FN(cuGraphLaunch, struct graph *exec, uintptr_t stream)
                              .block = {32, 1, 1}};
 
         run(&r, exec->nodes[i].function->ns);
+        whole.start = whole.start ? whole.start : r.start;
+        whole.end = r.end;
     }
+    if (cupti())
+        cupti()->graph_ran(&whole);
     leave(1, "cuGraphLaunch", id, start);
     return 0;
 }

@@ -3,13 +3,16 @@
  * Stands for libcupti.so.N, built with -DCUPTI_MAJOR=11, 12 or 13: that version's records, numbers of calls
  * and version number. What happened it is told by tests/fakes/cuda.c. Its clock is seven seconds ahead of
  * CLOCK_MONOTONIC. FAKE_CUPTI, words separated by commas:
- *   subscribed  cuptiSubscribe: 39, as where another profiler has     broken   999 from all that enables
- *   drop        each third record is dropped, and counted             zero     each third kernel's times are
- * 0 inverted    each third kernel ends before it starts               strange  records of unknown kinds
- * between Records of the layouts are those of cupti_activity.h in CUDA 11.8, 12.6 and 13.0:
- * CUpti_ActivityKernel8, 9, 10, ...
+ *     subscribed   cuptiSubscribe: 39, as where another profiler has
+ *     broken       999 from all that enables
+ *     drop         each third record is dropped, and counted
+ *     zero         each third kernel's times are 0
+ *     inverted     each third kernel ends before it starts
+ *     strange      records of unknown kinds between
  */
 #include "cupti.h"
+
+#include "cupti_records.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -20,33 +23,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef CUPTI_MAJOR
-#define CUPTI_MAJOR 12
-#endif
-
 #define API __attribute__((visibility("default")))
 
 enum { SECONDS_AHEAD = 7, CALLS_AT = CUPTI_MAJOR * 20, MOST = 1 << 20, KINDS = 64 };
 
-/* Bytes of a record of each kind. */
-enum {
-    KERNEL_SIZE = CUPTI_MAJOR == 11   ? 200
-                  : CUPTI_MAJOR == 12 ? 208
-                                      : 216,
-    COPY_SIZE = CUPTI_MAJOR == 11 ? 80 : 88,
-    SET_SIZE = CUPTI_MAJOR == 11 ? 80 : 88,
-    CALL_SIZE = 40,
-    SYNC_SIZE = CUPTI_MAJOR == 11 ? 40 : 56,
-    MARKER_SIZE = 56,
-    MEMORY_SIZE = CUPTI_MAJOR == 11 ? 112 : 120,
-    STRANGE_SIZE = 64,
-    STRANGE_KIND = 60,
-};
-
 static const char *const calls[2][24] = {
     {"cuInit", "cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemsetD8Async", "cuStreamSynchronize",
      "cuMemAlloc_v2", "cuMemFree_v2", "cuGraphLaunch", "cuCtxGetCurrent"},
-    {"cudaLaunchKernel_v7000", "cudaGetDevice_v3020", "cudaDeviceSynchronize_v3020"},
+    /* since CUDA 13 programs call another function than before */
+    {CUPTI_MAJOR < 13 ? "cudaLaunchKernel_v7000" : "__cudaLaunchKernel_ptsz_v13000", "cudaGetDevice_v3020",
+     "cudaDeviceSynchronize_v3020", "cudaGraphLaunch_v10000"},
 };
 
 struct pending {
@@ -195,6 +181,8 @@ static void ran(const struct fake_ran *k)
     uint64_t start = theirs(k->start), end = theirs(k->end);
     size_t n = k->kind == 10 ? KERNEL_SIZE : k->kind == 1 ? COPY_SIZE : SET_SIZE;
 
+    if (k->graph && s.enabled[GRAPH_KIND])
+        return;
     put(r, 0, (uint64_t)k->kind, 4);
     if (k->kind == 10) {
         spoil(&start, &end);
@@ -208,6 +196,20 @@ static void ran(const struct fake_ran *k)
     put(r, 24, end, 8);
     add(r, n, k->end);
     add_strange(k->end);
+}
+
+/* A whole graph's run, which comes instead of what its nodes did. */
+static void graph_ran(const struct fake_ran *k)
+{
+    uint8_t r[GRAPH_SIZE] = {GRAPH_KIND};
+
+    put(r, 4, k->correlation, 4);
+    put(r, 8, theirs(k->start), 8);
+    put(r, 16, theirs(k->end), 8);
+    put(r, 28, k->graph, 4);
+    put(r, 32, 1, 4);
+    put(r, 36, k->stream, 4);
+    add(r, sizeof(r), k->end);
 }
 
 static void synced(uint32_t correlation, uint32_t stream, uint64_t start, uint64_t end)
@@ -262,9 +264,12 @@ static uint32_t number_of(int domain, const char *name)
 {
     size_t n = strlen(name);
 
-    for (uint32_t i = 0; i < 24 && calls[domain - 1][i]; i++)
-        if (!strncmp(calls[domain - 1][i], name, n) && strchr("_", calls[domain - 1][i][n]))
+    for (uint32_t i = 0; i < 24 && calls[domain - 1][i]; i++) {
+        const char *is = calls[domain - 1][i] + strspn(calls[domain - 1][i], "_");
+
+        if (!strncmp(is, name, n) && strchr("_", is[n]))
             return CALLS_AT + i;
+    }
     return 0;
 }
 
@@ -326,7 +331,7 @@ static void node(int cbid, void *node_, void *original)
 
 API int fake_registrations; /* of callbacks for buffers */
 
-API const struct fake_cupti fake_cupti = {enter, leave, ran, synced, memory, mark, node};
+API const struct fake_cupti fake_cupti = {enter, leave, ran, graph_ran, synced, memory, mark, node};
 
 /* ---- CUPTI's functions ---- */
 
@@ -436,6 +441,8 @@ static size_t size_of(int kind)
         return SYNC_SIZE;
     case 49:
         return MEMORY_SIZE;
+    case GRAPH_KIND:
+        return GRAPH_SIZE;
     default:
         return STRANGE_SIZE;
     }

@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What we declare of CUPTI, and what the stub of tests/fakes makes, against a toolkit's headers and library.
+
+load common
+
+# Folders of toolkits and of NVIDIA's packages for Python.
+toolkits() {
+    printf '%s\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /usr/local/cuda-[0-9]* /opt/cuda /usr/lib/cuda |
+        while read -r dir; do [ -d "$dir" ] && printf '%s\n' "$dir" "$dir/extras/CUPTI" "$dir"/targets/*; done
+    python3 -c 'import glob, sys
+for p in sys.path:
+    print(*glob.glob(p + "/nvidia/cuda_cupti") + glob.glob(p + "/nvidia/cuda_runtime"), sep="\n")' 2>/dev/null
+}
+
+# Sets INCLUDE to the compiler's options for the headers.
+need_headers() {
+    local dir
+    INCLUDE=()
+    while read -r dir; do
+        [ -n "$dir" ] && [ -d "$dir/include" ] && INCLUDE+=("-I$dir/include")
+    done < <(toolkits)
+    echo '#include <cupti.h>' | "${CC:-cc}" "${INCLUDE[@]}" -fsyntax-only -xc - 2>/dev/null || skip "needs a CUDA toolkit (cupti.h)"
+}
+
+# check FILE [OPTION...]
+check() {
+    "${CC:-cc}" -std=gnu11 -fsyntax-only -I"$ROOT/src" -I"$ROOT" "${INCLUDE[@]}" "${@:2}" "$1"
+}
+
+@test "cupti: our declarations are the toolkit's" {
+    need_headers
+    check "$ROOT/src/agent/cupti_check.c" -include cupti.h
+}
+
+@test "cupti: a declaration that differs is noticed" {
+    need_headers
+    cp -r "$ROOT/src" "$BATS_TEST_TMPDIR/src"
+    cd "$BATS_TEST_TMPDIR"
+    for change in 's/KERNEL_NODE = 144/KERNEL_NODE = 152/' 's/CUPTI_GRAPH = 51/CUPTI_GRAPH = 52/' 's/CUPTI_NODE_CLONED = 20/CUPTI_NODE_CLONED = 21/' \
+        's/uint32_t context_id;//'; do
+        sed "$change" "$ROOT/src/agent/cupti.h" >src/agent/cupti.h
+        ! "${CC:-cc}" -std=gnu11 -fsyntax-only -Isrc -I"$ROOT" "${INCLUDE[@]}" src/agent/cupti_check.c 2>err
+        grep -q 'static assertion failed' err
+    done
+}
+
+@test "cupti: the stub's records are as long as the toolkit's, of CUDA 11, 12 and 13" {
+    need_headers
+    local version major
+    version=$(echo 'CUPTI_API_VERSION' | "${CC:-cc}" "${INCLUDE[@]}" -include cupti.h -E -P -xc - | tail -1)
+    [ "$version" -ge 130000 ] || skip "needs the headers of CUDA 13, which have the older records, too"
+    for major in 11 12 13; do
+        check "$ROOT/tests/fakes/cupti_check.c" "-DCUPTI_MAJOR=$major"
+    done
+}
+
+@test "cupti: NVIDIA's library has each function that is called, and each beginning of a name is one of its calls" {
+    need_python ctypes
+    local lib=
+    while read -r dir; do
+        for lib in "$dir"/lib{64,}/libcupti.so.1[0-9]; do [ -e "$lib" ] && break 2; done
+        lib=
+    done < <(toolkits)
+    [ -n "$lib" ] || skip "needs NVIDIA's libcupti"
+    "$PYTHON" - "$lib" "$ROOT/src/agent" <<'END'
+import ctypes, re, sys
+library, source = ctypes.CDLL(sys.argv[1]), sys.argv[2]
+functions = re.findall(r'"(cupti\w+)"', open(source + "/cupti.c").read())
+assert len(functions) > 15, functions
+for f in functions:
+    getattr(library, f)
+names, text = [], ctypes.c_char_p()
+for domain in (1, 2):
+    names += [text.value.decode() for cbid in range(1, 2048)
+              if not library.cuptiGetCallbackName(domain, cbid, ctypes.byref(text)) and text.value]
+assert len(names) > 500, len(names)
+version = ctypes.c_uint32()
+library.cuptiGetVersion(ctypes.byref(version))
+lists = re.findall(r"static const char \*const (?:wanted|quiet)\[\] = \{(.*?)\};", open(source + "/calls.c").read(), re.S)
+assert len(lists) == 2
+for beginning in re.findall(r'"(\w+)"', "".join(lists)):
+    if beginning.startswith("__") and version.value < 130000:
+        continue
+    assert any(n.startswith(beginning) for n in names), beginning
+# whatever launches is seen
+for n in names:
+    if re.match(r"_*cu(da)?(Graph)?Launch(Kernel|Cooperative|$|_)", n):
+        known = re.findall(r'"(\w+)"', lists[0])
+        assert any(n.startswith(k) for k in known) or n.startswith("cudaLaunch_"), n
+END
+}
