@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct topo_values {
     struct opt_list pids, remotes;
@@ -274,6 +275,7 @@ static int run(const struct topo_values *v, const struct pids *pids, const struc
     int rc;
 
     topo_opts_init(&l.opts);
+    l.opts.own = getpid();
     l.opts.root = v->root;
     l.opts.seed = v->seed;
     l.opts.without = v->without;

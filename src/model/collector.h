@@ -44,6 +44,7 @@ struct record_ctx {
     int grows; /* a control group's: they may become more, on other CPUs, too */
     int whole_machine; /* -a: targets is empty */
     int launched;      /* targets[0] is our own gated child */
+    pid_t front;       /* with --sudo whoever launched it, and us; 0: nobody */
     enum gpu_env gpu_env;
     int gpu_calls;         /* calls of CUDA's libraries are to be seen from outside: nothing is launched */
     const char *event;     /* -e, NULL: cycles where there is a PMU, else cpu-clock */

@@ -60,6 +60,7 @@ static int prepare_half(struct subject *s, const struct recorder_opts *o, struct
     if (half_command(&s->half, recording_prepare_marks(rec), e))
         return -1;
     s->command.launched = 1;
+    rec->ctx.front = s->half.front;
     recording_target(rec, s->half.command);
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "platform/clock.h"
 #include "record/topology_delta.h"
 #include "record/topology_look.h"
+#include "topo/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,12 +40,14 @@ struct collector {
     int alone;           /* no other collector turns the trace */
     struct err why;      /* flows are not counted */
     struct topology_look look;
+    pid_t look_pid; /* also when it has ended */
     struct delta delta;
     struct flows flows; /* those that the kernel's side has given up already */
     struct graph all;   /* all looks; after the end the recording's topology */
     int timer_fd, epoll_fd, lines_fd;
     uint64_t wait_ns; /* until the next look */
     uint64_t looks, lines, dropped, failed, bytes;
+    uint64_t cut;                       /* processes that one look was not asked for, at most */
     uint64_t begin, boot_begin, offset; /* CLOCK_MONOTONIC, CLOCK_BOOTTIME; CLOCK_REALTIME less the first */
     struct flows_told told;
     int over;
@@ -90,6 +93,7 @@ static struct collector *topology_open(struct record_ctx *ctx, struct err *e)
     if (topology_look_begin(&c->look, &e_look) ||
         epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->look.fd, &ev)) /* goes on without looks */
         log_debug("topology: no looks: %s", e_look.msg);
+    c->look_pid = c->look.pid;
     if (ctx->tier == TIER_A && !(c->trace = trace_get(ctx, &c->why))) /* makes us large: after the fork */
         log_debug("topology: %s", c->why.msg);
     return c;
@@ -113,31 +117,11 @@ static int arm(struct collector *c)
     return timerfd_settime(c->timer_fd, 0, &at, NULL);
 }
 
-struct pids {
-    VEC(int) list;
-};
-
-/* The targets and what came of them: who has lost its parent is nobody's child to a look. */
-static void living(const struct collector *c, struct pids *out)
-{
-    const struct record_ctx *ctx = c->ctx;
-
-    if (ctx->whole_machine)
-        return;
-    for (size_t i = 0; i < ctx->targets.n; i++)
-        *vec_push(&out->list) = ctx->targets.a[i];
-    for (size_t i = 0; i < ctx->store->tasks.list.n; i++) {
-        const struct task *t = &ctx->store->tasks.list.a[i];
-
-        if (t->leader == i + 1 && t->pid == t->tid && t->ns_pid && !t->last_ns)
-            *vec_push(&out->list) = (int)t->ns_pid;
-    }
-}
-
 static void ask(struct collector *c)
 {
-    struct pids pids = {0};
+    struct topology_pids pids = {0};
     struct err e = {0};
+    size_t cut;
 
     if (c->look.fd < 0)
         return;
@@ -145,7 +129,12 @@ static void ask(struct collector *c)
         c->dropped++;
         return;
     }
-    living(c, &pids);
+    if (!c->ctx->whole_machine) {
+        for (size_t i = 0; i < c->ctx->targets.n; i++)
+            *vec_push(&pids.list) = c->ctx->targets.a[i];
+        cut = topology_living(c->ctx->store, TOPOLOGY_LOOK_PIDS, &pids);
+        c->cut = cut > c->cut ? cut : c->cut;
+    }
     if (topology_look_ask(&c->look, &(struct topology_look_how){pids.list.a, pids.list.n, c->opts.hops},
                           &e)) {
         c->failed++;
@@ -181,6 +170,19 @@ static void make_room(struct collector *c)
     vec_release(&now.list);
 }
 
+static void cover_cut(const struct collector *c, struct graph *g)
+{
+    char detail[128];
+
+    if (!c->cut)
+        return;
+    snprintf(detail, sizeof(detail),
+             "%" PRIu64 " processes without a parent were not looked for: a look asks for %d", c->cut,
+             TOPOLOGY_LOOK_PIDS);
+    graph_cover(g, &(struct graph_coverage){
+                       .source = "looks", .state = "partial", .detail = detail, .denied = c->cut});
+}
+
 static void cover(struct collector *c, struct graph *g, size_t processes, size_t flows)
 {
     struct wire_lost lost = {0};
@@ -189,6 +191,7 @@ static void cover(struct collector *c, struct graph *g, size_t processes, size_t
     if (c->trace)
         bpfside_lost(c->trace->bpf, &lost);
     graph_cover(g, &(struct graph_coverage){.source = "recording", .state = "ok", .seen = processes});
+    cover_cut(c, g);
     if (c->counts)
         buf_addf(&d, "%" PRIu64 " connections", c->told.connections);
     else
@@ -210,6 +213,21 @@ static void cover(struct collector *c, struct graph *g, size_t processes, size_t
                        .detail = buf_str(&d),
                        .seen = flows});
     buf_release(&d);
+}
+
+struct ours {
+    int a[3];
+};
+
+/* The recorder, who looks for it, and with --sudo whoever started both. */
+static struct ours our_pids(const struct collector *c)
+{
+    return (struct ours){{getpid(), c->look_pid, c->ctx->front}};
+}
+
+static void leave_us_out(const struct collector *c, const struct ours *ours, struct graph *g)
+{
+    topo_leave_out(g, &(struct topo_own){ours->a, ARRAY_SIZE(ours->a), c->ctx->targets.a, c->ctx->targets.n});
 }
 
 /* What is near the targets. */
@@ -239,8 +257,13 @@ static void narrow(struct collector *c, struct graph *g)
 /* Adds processes and flows to what looks have found. */
 static void complete(struct collector *c, struct graph *g)
 {
-    struct flows_limits limits = {c->opts.min_bytes, c->opts.min_messages,
-                                  c->ctx->launched ? (uint32_t)c->ctx->targets.a[0] : 0, c->offset};
+    const struct ours ours = our_pids(c);
+    struct flows_limits limits = {.min_bytes = c->opts.min_bytes,
+                                  .min_messages = c->opts.min_messages,
+                                  .launched = c->ctx->launched ? (uint32_t)c->ctx->targets.a[0] : 0,
+                                  .offset = c->offset,
+                                  .ours = ours.a,
+                                  .nours = ARRAY_SIZE(ours.a)};
     struct flows flows = {0};
     size_t processes;
 
@@ -256,6 +279,7 @@ static void complete(struct collector *c, struct graph *g)
         flows_tell(g, &flows, &limits, &c->told);
     }
     cover(c, g, processes, flows.all.list.n);
+    leave_us_out(c, &ours, g);
     narrow(c, g);
     g->time_ns = now;
     flows_release(&flows);
@@ -295,24 +319,6 @@ static void write_line(struct collector *c, struct graph *g)
     buf_release(&out);
 }
 
-/* Whoever looks is not what is looked for. */
-static int is_not_ours(void *arg, const struct graph_node *n)
-{
-    const struct collector *c = arg;
-
-    return n->kind != GRAPH_PROCESS || graph_attr_int(&n->attrs, "pid", 0) != c->look.pid;
-}
-
-static void leave_us_out(struct collector *c, struct graph *g)
-{
-    struct graph out;
-
-    graph_init(&out);
-    graph_filter(&out, g, is_not_ours, c);
-    graph_release(g);
-    *g = out;
-}
-
 static int take(struct collector *c)
 {
     struct err e = {0};
@@ -323,7 +329,6 @@ static int take(struct collector *c)
     rc = topology_look_take(&c->look, &g, &e);
     if (rc > 0) {
         c->looks++;
-        leave_us_out(c, &g);
         graph_merge(&c->all, &g, GRAPH_LATER, NULL);
         if (!c->counts)
             delta_add(&c->delta, &c->all, &g);
@@ -410,6 +415,7 @@ static void topology_counters(struct collector *c)
     store_set_counter(s, "topology.snapshots", c->lines);
     store_set_counter(s, "topology.snapshots_dropped", c->dropped);
     store_set_counter(s, "topology.looks_failed", c->failed);
+    store_set_counter(s, "topology.looks_cut", c->cut);
     if (!c->counts)
         return;
     bpfside_lost(c->trace->bpf, &lost);

@@ -29,6 +29,15 @@ struct topology_opts {
 size_t topology_processes(struct graph *g, const struct store *s, uint64_t offset, uint64_t now,
                           uint64_t only_since);
 
+struct topology_pids {
+    VEC(int) list;
+};
+
+/* Adds processes that are there, until the list has `max`: first those whose parent is not among them, who
+ * are nobody's child to a look that is asked for the others. Returns how many of these there was no room for.
+ */
+size_t topology_living(const struct store *s, size_t max, struct topology_pids *out);
+
 /* The process's node by what a task or record says: pid in our namespace, start since boot in ns. */
 struct graph_node *topology_process(struct graph *g, uint32_t ns_pid, int64_t ns_ppid, uint64_t start_ns);
 void topology_seen(uint64_t *first, uint64_t *last, uint64_t from, uint64_t to); /* widens */

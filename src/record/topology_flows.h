@@ -23,6 +23,8 @@ struct flows_limits {
     uint64_t min_bytes, min_messages; /* connections below one of them: no edge */
     uint32_t launched;                /* pid of the command that waited at our gate; 0: none */
     uint64_t offset;                  /* CLOCK_REALTIME less CLOCK_MONOTONIC, ns */
+    const int *ours;                  /* pids whose flows are none of what was recorded */
+    size_t nours;
 };
 
 struct flows_told {

@@ -17,13 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIDS_MAX = 1024, NICE = 10 };
+enum { NICE = 10 };
 #define NUMA_WALK (4ull << 30) /* 16 ms of the kernel's, in which the target cannot map memory */
 
 /* Both cross one socket between two images of one program. */
 struct question {
     uint32_t npids, hops;
-    int pids[PIDS_MAX];
+    int pids[TOPOLOGY_LOOK_PIDS];
 };
 
 struct answer {
@@ -107,7 +107,7 @@ int topology_look_ask(struct topology_look *l, const struct topology_look_how *h
 {
     struct question q = {.hops = how->hops};
 
-    q.npids = how->npids < PIDS_MAX ? (uint32_t)how->npids : PIDS_MAX;
+    q.npids = how->npids < TOPOLOGY_LOOK_PIDS ? (uint32_t)how->npids : TOPOLOGY_LOOK_PIDS;
     memcpy(q.pids, how->pids, q.npids * sizeof(*q.pids));
     if (send(l->fd, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof(q))
         return err_sys(e, errno, "ask for a look");

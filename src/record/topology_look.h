@@ -18,6 +18,8 @@ struct topology_look {
     struct buf in;
 };
 
+enum { TOPOLOGY_LOOK_PIDS = 1024 }; /* a question has no more */
+
 struct topology_look_how {
     const int *pids; /* none: the whole machine */
     size_t npids;

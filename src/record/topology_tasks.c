@@ -78,3 +78,35 @@ size_t topology_processes(struct graph *g, const struct store *s, uint64_t offse
     }
     return n;
 }
+
+static int is_living(const struct store *s, uint32_t id)
+{
+    const struct task *t = &s->tasks.list.a[id - 1];
+
+    return t->leader == id && t->pid == t->tid && t->ns_pid && !t->last_ns;
+}
+
+static size_t add_living(const struct store *s, int with_parent, size_t max, struct topology_pids *out)
+{
+    size_t cut = 0;
+
+    for (uint32_t id = 1; id <= s->tasks.list.n; id++) {
+        const struct task *t = &s->tasks.list.a[id - 1];
+
+        if (!is_living(s, id) || (t->parent && t->parent != id && is_living(s, t->parent)) != with_parent)
+            continue;
+        if (out->list.n < max)
+            *vec_push(&out->list) = (int)t->ns_pid;
+        else
+            cut++;
+    }
+    return cut;
+}
+
+size_t topology_living(const struct store *s, size_t max, struct topology_pids *out)
+{
+    size_t cut = add_living(s, 0, max, out);
+
+    add_living(s, 1, max, out);
+    return cut;
+}

@@ -406,6 +406,14 @@ static int is_gate(const struct teller *t, const struct end *e)
            e->bytes[WIRE_FLOW_IN] == 1;
 }
 
+static int is_ours(const struct teller *t, const struct end *e)
+{
+    for (size_t i = 0; i < t->limits->nours; i++)
+        if (e->f->task.ns_tgid && (int)e->f->task.ns_tgid == t->limits->ours[i])
+            return 1;
+    return 0;
+}
+
 static void tell(struct teller *t, size_t i)
 {
     const struct end *e = &t->ends.list.a[i], *other;
@@ -415,7 +423,7 @@ static void tell(struct teller *t, size_t i)
         return; /* netlink, packet sockets: nobody at the other end */
     if (e->peer >= 0 && t->ends.list.a[e->peer].peer == (int64_t)i && (size_t)e->peer < i)
         return; /* told from the other end */
-    if (is_gate(t, e))
+    if (is_gate(t, e) || is_ours(t, e))
         return;
     t->told->connections++;
     if (is_small(t, e->bytes[0] + e->bytes[1], e->messages[0] + e->messages[1]))

@@ -109,6 +109,8 @@ static void stage_main(struct runner *r, const struct graph *like, struct topo_c
     child_begin(r, NULL);
     if (ctx->live)
         *vec_push(&r->children) = getpid();
+    if (ctx->live && ctx->own)
+        *vec_push(&r->children) = ctx->own;
     scan_read(&scan, ctx->root, r->children.a, ctx->live ? r->children.n : 0,
               &e); /* without a /proc it is empty, and the sources say so */
     ctx->scan = &scan;

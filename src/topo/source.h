@@ -38,6 +38,7 @@ struct topo_ctx {
     const struct scan *scan; /* one pass over root/proc, for those with needs_scan; else NULL */
     const int *pids;         /* --pid; processes of this root */
     size_t npids;
+    int own; /* a pid that the scan leaves out */
     struct topo_limits limits;
     uint64_t seen, denied,
         vanished; /* the source counts: objects found, not allowed to be read, gone meanwhile */

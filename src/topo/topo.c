@@ -127,6 +127,7 @@ int topo_snapshot(struct graph *g, const struct topo_opts *o, struct err *e)
                            .live = !o->root || !*o->root,
                            .pids = o->pids,
                            .npids = o->npids,
+                           .own = o->own,
                            .limits = o->limits};
     char host[256];
     size_t n = 0;

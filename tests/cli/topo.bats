@@ -188,6 +188,12 @@ END
     [[ $output == *"common-parent"*"CommonProcessParent"* ]]
 }
 
+@test "wprof topo is no part of what it shows" {
+    graph -o "$BATS_TEST_TMPDIR/of-its-own"
+    "$PYTHON" -c 'import json, sys
+assert not [n for n in json.load(open(sys.argv[1]))["nodes"] if sys.argv[1] in n["attrs"].get("cmdline", "")]' "$BATS_TEST_TMPDIR/of-its-own"
+}
+
 @test "secrets in command lines are not shown" {
     sleep 30 TOKEN=opensesame 2>/dev/null &
     "$PYTHON" -c 'import time; time.sleep(30)' --password opensesame &

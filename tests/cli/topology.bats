@@ -327,10 +327,22 @@ while True:
     time.sleep(0.01)' >"$BATS_TEST_TMPDIR/said" 3>&- &
     until_true 30 test -s "$BATS_TEST_TMPDIR/said"
     eval "$(tr ' ' ';' <"$BATS_TEST_TMPDIR/said")"
-    "$WPROF" record -q -a --collect topology --duration 1s -o "$dir"
+    "$WPROF" record -q -a --collect topology --duration 1s -o "$dir" 3>&- &
+    recorder=$!
+    wait $recorder
     kill $a
     in_graph '(lambda f: f and f[0] >= 7 and f[0] // 7 - f[2] // 3 in (0, 1, -1) and f[0] % 7 == 0 and f[2] % 3 == 0)(flow("tcp", a, b))'
     in_graph '1 in [pid(n["id"]) for n in g["nodes"]]'
+    in_graph "$recorder not in [n['attrs'].get(key) for n in g['nodes'] for key in ('pid', 'ppid')]"
+}
+
+@test "the recorder is left out, and whom the recorded ones know through it alone" {
+    "$WPROF" record -q --collect topology --interval 300ms -o "$dir" -- "$PYTHON" -c 'import os, time; print(os.getpid(), os.getppid()); time.sleep(0.8)' >"$BATS_TEST_TMPDIR/said"
+    read -r a b <"$BATS_TEST_TMPDIR/said"
+    in_graph 'a in [pid(n) for n in nodes] and b not in [pid(n) for n in nodes]'
+    "$PYTHON" -c 'import json, sys
+looks = [json.loads(line) for line in open(sys.argv[1])]
+assert looks and not [n for look in looks for n in look["nodes"] if n["attrs"].get("pid") == int(sys.argv[2])]' "$dir/topology.ndjson" "$b"
 }
 
 @test "the profile on it: who waited for whom over loopback TCP" {
