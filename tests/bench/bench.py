@@ -219,6 +219,49 @@ def bench_kineto(bench, quick):
     os.remove(trace)
 
 
+def build_fakes(bench):
+    """The folder of a driver and a CUPTI of ours, and the program that launches on them."""
+    fakes, libraries = os.path.join(ROOT, "tests", "fakes"), os.path.join(bench.work, "fakes")
+    load = os.path.join(bench.work, "agent_load")
+    cc = [os.environ.get("CC", "cc"), "-O2", "-D_GNU_SOURCE"]
+    os.makedirs(libraries)
+    for name, to in (("cuda", "libcuda.so.1"), ("cupti", "libcupti.so.12")):
+        run([*cc, "-shared", "-fPIC", "-o", os.path.join(libraries, to), os.path.join(fakes, name + ".c")])
+    run([*cc, "-o", load, os.path.join(HERE, "agent_load.c"), "-ldl", "-lpthread"])
+    return libraries, load
+
+
+def bench_agent(bench, quick):
+    """The CPU time of a program that launches, with the agent and without, by the records that the agent takes."""
+    if not os.path.exists(os.path.join(os.path.dirname(bench.wprof), "libwprof-cuda.so")):
+        bench.skip("the GPU agent", "libwprof-cuda.so beside wprof")
+        return
+    libraries, load = build_fakes(bench)
+    session, rate = os.path.join(bench.work, "agent"), 100_000
+    arguments = [load, "plain", "3" if quick else "10", str(rate)]
+    env = dict(os.environ, LD_LIBRARY_PATH=libraries)
+
+    def plain():
+        return int(subprocess.run(arguments, env=env, capture_output=True, text=True, check=True).stdout.split()[0])
+
+    def recorded():
+        shutil.rmtree(session, ignore_errors=True)
+        out = subprocess.run([bench.wprof, "record", "-q", "-o", session, "--tier", "C", "--collect", "gpu", "--", *arguments[:1],
+                              "agent", *arguments[2:]], env=env, capture_output=True, text=True, check=True).stdout.split()
+        counters = next(c for c in meta(session)["collectors"] if c["name"] == "gpu")["counters"]
+        return [int(x) for x in out], counters
+
+    without = median_of(3, plain)
+    took = sorted((recorded() for _ in range(3)), key=lambda t: t[0][0])
+    (cpu, launches, ns), counters = took[1]
+    records = counters["records"]
+    bench.figure("GPU agent, CPU time a record", (cpu - without) / records / 1e3, "us", "<= 1.5 us",
+                 f"the fakes alone {without / records / 1e3:.2f} us")
+    bench.figure("  records a second, of which all are kept", records / ns * 1e9, "1/s", ">= 100 k/s, none lost",
+                 f"lost {max(3 * n[1] - c['records'] + c['dropped'] + c['unasked'] for n, c in took)}; "
+                 f"{counters['stacks']} of {launches} launches with a stack")
+
+
 def bench_perf_script(bench, quick):
     shared = os.environ.get("WPROF_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
     source = os.path.join(shared, "perf-script", "perf-vertx-stacks-01.txt")
@@ -282,6 +325,7 @@ def main():
         bench_diff(bench, quick)
         bench_rates(bench, quick)
         bench_kineto(bench, quick)
+        bench_agent(bench, quick)
         bench_perf_script(bench, quick)
         bench_tick(bench)
         bench_recording(bench, quick)
