@@ -17,14 +17,16 @@
 #define YEAR_2000 946684800000000000u
 
 struct import_opts {
-    const char *from, *output;
+    const char *from, *event, *output;
     int force;
 };
 
 static const struct opt options[] = {
-    OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", "auto",
-               "auto|folded|perf-script|pprof|speedscope|cpuprofile|kineto|chrome|nsys|witty|topology",
-               "what FILE is; auto: by what it begins with"),
+    OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", NULL,
+               "perf-script|folded|pprof|speedscope|cpuprofile|callgrind|pyspy|austin|kineto|chrome|nsys|witty",
+               "what FILE is (default: what it begins like)"),
+    OPT_STRING('e', "event", struct import_opts, event, "NAME",
+               "of several events or kinds of values, the one to take (default: the first)"),
     OPT_STRING('o', "output", struct import_opts, output, "DIR", "the session's directory"),
     OPT_FLAG(0, "force", struct import_opts, force, "replace DIR where it is a wprof session"),
 };
@@ -173,10 +175,12 @@ static void import_release(struct import *im)
 
 static int choose(struct import *im, const struct import_opts *o, const struct input *in, struct err *e)
 {
-    const struct importer *x = strcmp(o->from, "auto") ? importer_find(o->from, e) : importer_detect(in, e);
+    const struct importer *x = o->from ? importer_find(o->from, e) : importer_detect(in, e);
 
     if (!x)
         return -1;
+    if (o->event && !x->events)
+        return err_set(e, "%s: --event: files of %s have one kind of values", in->name, x->name);
     if (im->importer && x != im->importer)
         return err_set(e, "%s is %s and those before are %s: files of one format make a session", in->name,
                        x->name, im->importer->name);
@@ -206,6 +210,7 @@ static int read_file(struct import *im, const struct import_opts *o, const char 
     struct input in;
     int rc = input_open(&in, path, e);
 
+    in.event = o->event;
     in.index = index;
     in.count = count;
     if (!rc)
@@ -317,7 +322,7 @@ static int import(const struct import_opts *o, int n, char **paths, struct err *
 static int import_run(const void *values, const struct config *cfg, int argc, char **argv)
 {
     const struct import_opts *o = values;
-    const struct importer *x = strcmp(o->from, "auto") ? importer_find(o->from, NULL) : NULL;
+    const struct importer *x = o->from ? importer_find(o->from, NULL) : NULL;
     struct err e = {0};
 
     if (!argc)
@@ -340,6 +345,7 @@ const struct command cmd_import = {
     .examples = "wprof import out.folded\n"
                 "wprof import trace_rank*.json.gz\n"
                 "wprof import graph.json\n"
-                "perf script | wprof import -o perf-session -",
+                "perf script | wprof import -o perf-session -\n"
+                "wprof import --event cache-misses perf.txt",
     .run = import_run,
 };

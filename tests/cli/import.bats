@@ -27,6 +27,32 @@ summed() {
     diff - out <<<$'a;b 6\na;c 2'
 }
 
+@test "import: UTF-16 in both orders, UTF-8 with a byte order mark, packed" {
+    text=$'a;b 1\nπ;c 𝄞 2\n'
+    for order in UTF-16LE:'\xff\xfe' UTF-16BE:'\xfe\xff' UTF-8:'\xef\xbb\xbf'; do
+        { printf "${order#*:}"; printf %s "$text" | iconv -f UTF-8 -t "${order%%:*}"; } >x
+        "$WPROF" import --force -o s x
+        [ "$("$WPROF" export s)" = "${text%$'\n'}" ]
+    done
+    printf '\xff\xfea\0 \0001\0\r\0\n\0' | gzip | "$WPROF" import --force -o s -
+    [ "$("$WPROF" export s)" = "a 1" ]
+    printf '\xff\xfea\0\x34\xd8 \0001\0' | "$WPROF" import --force -o s - # half of a pair
+    [ "$("$WPROF" export s)" = $'a\xef\xbf\xbd 1' ]
+}
+
+@test "import: formats by name, the nearest of one that is none, events where there are none" {
+    echo nothing >x
+    for form in perf-script folded pprof speedscope cpuprofile callgrind pyspy austin witty kineto chrome nsys; do
+        run -3 "$WPROF" import --from "$form" -o s x
+    done
+    run -2 "$WPROF" import --from speedscop x
+    [[ $output == *"did you mean 'speedscope'?"* ]]
+    run -2 "$WPROF" import --from perfscript x
+    [[ $output == *"did you mean 'perf-script'?"* ]]
+    run -3 "$WPROF" import --event cycles -o s x
+    [[ $output == *"--event: files of folded have one kind of values"* ]]
+}
+
 @test "import: lines that make no sense are counted and the first is told" {
     printf '# a comment\na;b 1\nno value here\na;b;c\n 7\na;b 99999999999999999999999\n' >x
     run -0 --separate-stderr "$WPROF" import -o s x

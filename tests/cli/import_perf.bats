@@ -78,6 +78,17 @@ assert abs(s["duration_s"] - 3) < 1e-6, s["duration_s"]'
     "$WPROF" export --kernel --pids s | grep -q 'my_app (27409)'
 }
 
+@test "import perf-script: one event of several" {
+    printf '%s\n' 'a 1 1.5: 7 cycles:u: ' '	7f01 f (/bin/a)' '' 'a 1 1.6: 5 sched:sched_switch: ' '	7f02 g (/bin/a)' '' >x
+    "$WPROF" -q import -o s x
+    [ "$("$WPROF" export s)" = 'a;f 7' ]
+    "$WPROF" show s | grep -q 'other events in it (--event): sched:sched_switch'
+    "$WPROF" -q import --event sched:sched_switch -o t x
+    [ "$("$WPROF" export t)" = 'a;g 5' ]
+    run -3 "$WPROF" import --event instructions -o u x
+    [[ $output == *"no sample of the event 'instructions' in it (it has: cycles, sched:sched_switch)"* ]]
+}
+
 @test "import perf-script: nothing in it" {
     : >empty
     run -3 "$WPROF" import --from perf-script -o s empty
@@ -130,6 +141,10 @@ main;[libx.so+0x434] 30
 main;step (net.py) 70
 END
     "$WPROF" show s | grep -q 'those called inuse (bytes)'
+    "$WPROF" -q import --event alloc -o a heap.pb.gz
+    "$WPROF" export a | grep -qx 'main;step (net.py) 5'
+    run -3 "$WPROF" import --event space -o b heap.pb.gz
+    [[ $output == *"no values 'space' in it (it has: alloc, inuse)"* ]]
     "$WPROF" show s | grep -q '2023-11-14 22:13:20 UTC, for 2.00 s'
     run -3 "$WPROF" import --from pprof -o t cut.pb
     [[ $output == *"a field goes beyond the end"* ]]

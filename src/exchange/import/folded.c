@@ -3,7 +3,7 @@
  * Folded stacks: "root;caller;leaf 12", a line a stack. Files of a gigabyte are normal, and neighbours in
  * them mostly share their beginning: only what differs from the line before is looked up.
  */
-#include "exchange/import/import.h"
+#include "exchange/import/folded_line.h"
 #include "exchange/import/stack_lines.h"
 #include "exchange/import/tokens.h"
 
@@ -13,7 +13,6 @@ enum {
     CHUNK = 4 << 20,
     LINE_MAX_BYTES = 64 << 20,
     BYTES_A_FRAME = 20, /* where nothing is shared */
-    SHOWN = 60,         /* bytes of a bad line that are quoted */
 };
 
 struct folded {
@@ -129,69 +128,23 @@ static void take_stack(struct folded *x, const char *s, size_t n, uint64_t value
 
 /* ---- lines ---- */
 
-static void bad_line(struct folded *x, const char *s, size_t n)
-{
-    if (x->st->bad++)
-        return;
-    x->st->first_bad = x->line;
-    buf_add(&x->st->bad_text, s, n < SHOWN ? n : SHOWN);
-    if (n > SHOWN)
-        buf_addstr(&x->st->bad_text, "...");
-}
-
-/* The value behind the last space: digits, perhaps with a fraction. -1: none there. */
-static int value_of(const char *s, size_t n, uint64_t *v, int *rounded)
-{
-    size_t i = 0;
-
-    *v = 0;
-    for (; i < n && s[i] >= '0' && s[i] <= '9'; i++)
-        if (__builtin_mul_overflow(*v, 10, v) || __builtin_add_overflow(*v, (uint64_t)(s[i] - '0'), v))
-            return -1;
-    if (!i)
-        return -1;
-    *rounded = i < n;
-    if (i == n)
-        return 0;
-    if (s[i++] != '.')
-        return -1;
-    *v += i < n && s[i] >= '5' && s[i] <= '9';
-    for (; i < n; i++)
-        if (s[i] < '0' || s[i] > '9')
-            return -1;
-    return 0;
-}
-
 static void take_line(struct folded *x, const char *s, size_t n)
 {
-    const char *space;
-    uint64_t value;
-    int rounded;
+    struct folded_line l;
+    int rc = folded_line_split(&l, s, n);
 
     x->line++;
-    while (n && (s[n - 1] == '\r' || s[n - 1] == ' ' || s[n - 1] == '\t'))
-        n--;
-    if (!n)
+    if (rc < 0)
+        folded_bad_line(x->st, x->line, s, n);
+    if (rc <= 0)
         return;
-    space = memrchr(s, ' ', n);
-    if (!space || space == s || value_of(space + 1, n - (size_t)(space + 1 - s), &value, &rounded)) {
-        bad_line(x, s, n);
-        return;
-    }
-    n = (size_t)(space - s);
-    while (n && s[n - 1] == ' ')
-        n--;
-    if (!n) {
-        bad_line(x, s, (size_t)(space - s));
-        return;
-    }
-    if (__builtin_add_overflow(x->st->samples, value, &x->st->samples)) {
+    if (__builtin_add_overflow(x->st->samples, l.value, &x->st->samples)) {
         x->overflow = x->line;
         return;
     }
-    take_stack(x, s, n, value);
+    take_stack(x, l.stack, l.n, l.value);
     x->st->stacks++;
-    x->st->rounded += (uint64_t)rounded;
+    x->st->rounded += (uint64_t)l.rounded;
 }
 
 /* The text not yet taken lies at buf[from..have); the line before it may be needed still, and moves along. */

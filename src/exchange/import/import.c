@@ -40,8 +40,6 @@ const struct importer *importer_detect(const struct input *in, struct err *e)
 
 char import_first(const char *head)
 {
-    if (!strncmp(head, "\xef\xbb\xbf", 3))
-        head += 3;
     return head[strspn(head, " \t\r\n")];
 }
 

@@ -51,6 +51,7 @@ struct importer {
     const char *name;    /* "folded" */
     const char *summary; /* one line, no full stop */
     int many;            /* several files make one session: run() is called for each */
+    int events;          /* of several events, or kinds of values, input.event chooses */
     /* Whether a file that begins with head[0..n) is one; a NUL follows. Asked in import.def's order. */
     int (*probe)(const char *head, size_t n);
     /* Reads the input to its end into the store, sets what it learns in meta. 0, or -1 with `e`: nothing
@@ -76,7 +77,7 @@ const struct importer *importer_find(const char *name, struct err *e);
 /* The format of an input by its beginning. NULL with `e`: none of those there are. */
 const struct importer *importer_detect(const struct input *in, struct err *e);
 
-/* For probes: the first byte that is no white space (and no byte order mark), '\0' where there is none; and
+/* For probes: the first byte that is no white space, '\0' where there is none; and
  * whether the head holds a text. */
 char import_first(const char *head);
 int import_holds(const char *head, size_t n, const char *text);

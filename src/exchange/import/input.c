@@ -18,14 +18,51 @@ static ssize_t read_raw(int fd, void *p, size_t n, struct err *e)
     return got < 0 ? err_sys(e, errno, "read") : got;
 }
 
+static ssize_t read_bytes(struct input *in, void *p, size_t n, struct err *e)
+{
+    return in->gz ? gunzip_read(in->gz, p, n, e) : read_raw(in->fd, p, n, e);
+}
+
+/* Some more of the text, unless there is some. */
+static int fill_text(struct input *in, struct err *e)
+{
+    char piece[4096];
+
+    while (in->taken == in->text.len && !in->ended) {
+        ssize_t n = read_bytes(in, piece, sizeof(piece), e);
+
+        if (n < 0)
+            return -1;
+        buf_clear(&in->text);
+        in->taken = 0;
+        in->ended = !n;
+        if (n)
+            utf16_add(&in->utf16, piece, (size_t)n, &in->text);
+        else
+            utf16_end(&in->utf16, &in->text);
+    }
+    return 0;
+}
+
+static ssize_t read_text(struct input *in, void *p, size_t n, struct err *e)
+{
+    if (!in->is_utf16)
+        return read_bytes(in, p, n, e);
+    if (fill_text(in, e))
+        return -1;
+    n = n < in->text.len - in->taken ? n : in->text.len - in->taken;
+    if (n)
+        memcpy(p, in->text.data + in->taken, n);
+    in->taken += n;
+    return (ssize_t)n;
+}
+
 /* Until the head is full or there is no more. */
 static int fill_head(struct input *in, struct err *e)
 {
     buf_reserve(&in->head, INPUT_HEAD + INPUT_PAD);
     while (in->head.len < INPUT_HEAD) {
-        char *to = in->head.data + in->head.len;
-        size_t room = INPUT_HEAD - in->head.len;
-        ssize_t n = in->gz ? gunzip_read(in->gz, to, room, e) : read_raw(in->fd, to, room, e);
+        ssize_t n = read_text(in, in->head.data + in->head.len, INPUT_HEAD - in->head.len, e);
 
         if (n < 0)
             return -1;
@@ -37,6 +74,32 @@ static int fill_head(struct input *in, struct err *e)
     return 0;
 }
 
+static int unpack_head(struct input *in, struct err *e)
+{
+    if (!gunzip_is(in->head.data, in->head.len))
+        return 0;
+    in->gz = gunzip_new(in->fd, in->head.data, in->head.len);
+    in->size = 0;
+    buf_clear(&in->head);
+    return fill_head(in, e);
+}
+
+/* The mark goes. Of UTF-16, the head is made anew. */
+static int decode_head(struct input *in, struct err *e)
+{
+    in->is_utf16 = utf16_begins(&in->utf16, in->head.data, in->head.len);
+    if (in->head.len >= 3 && !memcmp(in->head.data, "\xef\xbb\xbf", 3)) {
+        in->head.len -= 3;
+        memmove(in->head.data, in->head.data + 3, in->head.len + 1);
+    }
+    if (!in->is_utf16)
+        return 0;
+    utf16_add(&in->utf16, in->head.data + 2, in->head.len - 2, &in->text);
+    in->size = 0;
+    buf_clear(&in->head);
+    return fill_head(in, e);
+}
+
 int input_open_fd(struct input *in, int fd, const char *name, struct err *e)
 {
     struct stat st;
@@ -46,15 +109,8 @@ int input_open_fd(struct input *in, int fd, const char *name, struct err *e)
         return err_set(e, "%s is a directory: a file is wanted", name);
     if (!fstat(fd, &st) && S_ISREG(st.st_mode))
         in->size = (uint64_t)st.st_size;
-    if (fill_head(in, e))
+    if (fill_head(in, e) || unpack_head(in, e) || decode_head(in, e))
         return err_wrap(e, "%s", name);
-    if (gunzip_is(in->head.data, in->head.len)) {
-        in->gz = gunzip_new(fd, in->head.data, in->head.len);
-        in->size = 0;
-        buf_clear(&in->head);
-        if (fill_head(in, e))
-            return err_wrap(e, "%s", name);
-    }
     return 0;
 }
 
@@ -77,6 +133,7 @@ void input_release(struct input *in)
 {
     gunzip_free(in->gz);
     buf_release(&in->head);
+    buf_release(&in->text);
     if (in->own_fd >= 0)
         close(in->own_fd);
     in->gz = NULL;
@@ -94,7 +151,7 @@ ssize_t input_read(void *ctx, void *p, size_t n, struct err *e)
         memcpy(p, in->head.data + in->given, (size_t)got);
         in->given += (size_t)got;
     } else {
-        got = in->gz ? gunzip_read(in->gz, p, n, e) : read_raw(in->fd, p, n, e);
+        got = read_text(in, p, n, e);
     }
     if (got > 0)
         in->bytes += (uint64_t)got;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/import/lanes.h"
 
+/* Beyond Linux's PID_MAX_LIMIT, 4194304 (include/linux/threads.h). */
+#define FIRST_NARROWED 0x80000000u
+
 static uint64_t key_of(uint32_t pid, uint32_t tid)
 {
     return (uint64_t)pid << 32 | tid;
@@ -25,6 +28,18 @@ uint32_t lanes_task(struct lanes *t, uint32_t pid, uint32_t tid)
     t->key = key;
     t->last = (uint32_t)*id;
     return t->last;
+}
+
+uint32_t lanes_narrow(struct lanes *t, uint64_t id)
+{
+    uint64_t *known;
+
+    if (id && id < FIRST_NARROWED)
+        return (uint32_t)id;
+    known = map_put(&t->wide, id);
+    if (!*known)
+        *known = FIRST_NARROWED + t->wide.n;
+    return (uint32_t)*known;
 }
 
 static void seen(struct tasks *tasks, uint32_t id, const struct event *ev)
@@ -84,4 +99,5 @@ void lanes_release(struct lanes *t)
 {
     map_release(&t->ids);
     map_release(&t->names);
+    map_release(&t->wide);
 }

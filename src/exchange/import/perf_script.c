@@ -33,8 +33,10 @@ struct perf_script {
     struct event sample;
     int open, java;
     int whole;      /* the sample's only frame stood behind its event */
+    int asked;      /* for event_name */
     uint32_t event; /* strtab: the first one; the others are left out */
     struct buf event_name;
+    struct strtab others;
 };
 
 /* ---- the line of a sample ---- */
@@ -182,18 +184,48 @@ static uint32_t task_of(struct perf_script *x, const struct header *h, const cha
     return *known;
 }
 
-/* The first event is taken, whatever its modifiers. */
+/* One event is taken, the first or that asked for, whatever its modifiers. */
 static int is_other_event(struct perf_script *x, const struct header *h)
 {
     if (!h->event_n)
-        return 0;
-    if (!x->event_name.len) {
+        return x->asked;
+    if (!x->event_name.len)
         buf_add(&x->event_name, h->event, h->event_n);
-        x->event = strtab_add(&x->s->strings, x->event_name.data);
-        if (!x->m->event)
-            x->m->event = mem_strdup(x->event_name.data);
+    if (h->event_n != x->event_name.len || memcmp(h->event, x->event_name.data, h->event_n) != 0) {
+        strtab_addn(&x->others, h->event, h->event_n);
+        return 1;
     }
-    return h->event_n != x->event_name.len || memcmp(h->event, x->event_name.data, h->event_n) != 0;
+    if (!x->event)
+        x->event = strtab_add(&x->s->strings, x->event_name.data);
+    return 0;
+}
+
+/* "cycles, instructions" */
+static void others_text(const struct perf_script *x, struct buf *out)
+{
+    for (uint32_t i = 1; i <= strtab_count(&x->others); i++)
+        buf_addf(out, "%s%s", i > 1 ? ", " : "", strtab_get(&x->others, i));
+}
+
+/* What is known at the end. */
+static int describe(struct perf_script *x, struct err *e)
+{
+    struct buf others = {0};
+    int rc = 0;
+
+    others_text(x, &others);
+    if (!x->s->events.n && others.len)
+        rc = err_set(e, "no sample of the event '%s' in it (it has: %s)", x->event_name.data, others.data);
+    else if (!x->s->events.n)
+        rc = err_set(e, "no sample in it (what `perf script` prints was expected)");
+    if (!rc && x->event && !x->m->event)
+        x->m->event = mem_strdup(x->event_name.data);
+    if (!rc)
+        *vec_push(&x->m->notes) =
+            mem_printf("recorded by perf; a sample counts as often as its event's period says%s%s",
+                       others.len ? "; other events in it (--event): " : "", buf_str(&others));
+    buf_release(&others);
+    return rc;
 }
 
 static void finish_sample(struct perf_script *x)
@@ -296,12 +328,13 @@ static void take_line(struct perf_script *x, const char *line, size_t n)
 
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
-    struct perf_script x = {.s = s, .m = m, .st = st, .frames = {.store = s}};
+    struct perf_script x = {.s = s, .m = m, .st = st, .asked = in->event != NULL, .frames = {.store = s}};
     struct lines lines;
     const char *line;
     size_t n;
     int rc;
 
+    buf_addstr(&x.event_name, in->event ? in->event : "");
     lines_init(&lines, in);
     while ((rc = lines_next(&lines, &line, &n, e)) > 0)
         take_line(&x, line, n);
@@ -311,16 +344,14 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
         import_count(st, IMPORT_LOST, "sample that was cut off, at the end|samples that were cut off", 1);
     else
         finish_sample(&x);
-    if (!rc && !s->events.n)
-        rc = err_set(e, "no sample in it (what `perf script` prints was expected)");
     if (!rc)
-        *vec_push(&m->notes) =
-            mem_strdup("recorded by perf; a sample counts as often as its event's period says");
+        rc = describe(&x, e);
     lines_release(&lines);
     perf_frames_release(&x.frames);
     tokens_release(&x.tasks);
     vec_release(&x.lines);
     buf_release(&x.event_name);
+    strtab_release(&x.others);
     return rc;
 }
 
@@ -352,6 +383,7 @@ static int probe(const char *head, size_t n)
 const struct importer import_perf_script = {
     .name = "perf-script",
     .summary = "what perf script prints: samples with their time, the first event of several",
+    .events = 1,
     .probe = probe,
     .run = run,
 };

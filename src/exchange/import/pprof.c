@@ -353,14 +353,36 @@ static void take_samples(struct pprof *x, const struct field *f)
         take_sample(x, f->bytes);
 }
 
-/* The one that pprof shows: that named as the default, else the last; but a CPU's samples are counted. */
-static void choose_type(struct pprof *x)
+static int choose_named(struct pprof *x, const char *name, struct err *e)
 {
+    struct buf have = {0};
+
+    for (size_t i = 0; i + 1 < x->types.n; i += 2) {
+        const struct text *t = &x->types.a[i];
+
+        if (t->n == strlen(name) && !memcmp(t->p, name, t->n)) {
+            x->chosen = i / 2;
+            buf_release(&have);
+            return 0;
+        }
+        buf_addf(&have, "%s%.*s", i ? ", " : "", (int)(t->n < 60 ? t->n : 60), t->p);
+    }
+    err_set(e, "no values '%s' in it (it has: %s)", name, buf_str(&have));
+    buf_release(&have);
+    return -1;
+}
+
+/* The one that pprof shows: that named as the default, else the last; but a CPU's samples are counted. */
+static int choose_type(struct pprof *x, const char *event, struct err *e)
+{
+    if (event)
+        return choose_named(x, event, e);
     if (!x->default_type && x->types.n)
         x->chosen = x->types.n / 2 - 1;
     for (size_t i = 0; i + 1 < x->types.n && !x->default_type; i += 2)
         if (x->types.a[i].n == 7 && !memcmp(x->types.a[i].p, "samples", 7))
             x->chosen = i / 2;
+    return 0;
 }
 
 static void describe(struct pprof *x, struct meta *m)
@@ -382,11 +404,12 @@ static void describe(struct pprof *x, struct meta *m)
         meta_add_language(m, "python");
 }
 
-static int read_profile(struct pprof *x, struct cursor c, struct err *e)
+static int read_profile(struct pprof *x, struct cursor c, const char *event, struct err *e)
 {
     if (walk(x, c, take_string) || walk(x, c, take_table))
         return err_set(e, "no whole profile of pprof: a field goes beyond the end");
-    choose_type(x);
+    if (choose_type(x, event, e))
+        return -1;
     walk(x, c, take_place);
     walk(x, c, take_samples);
     return x->s->events.n ? 0 : err_set(e, "no sample in it (a profile of pprof was expected)");
@@ -399,7 +422,7 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     int rc = input_read_all(in, &text, e);
 
     if (!rc)
-        rc = read_profile(&x, cursor_init(buf_str(&text), text.len), e);
+        rc = read_profile(&x, cursor_init(buf_str(&text), text.len), in->event, e);
     if (!rc)
         describe(&x, m);
     buf_release(&text);
@@ -435,6 +458,7 @@ static int probe(const char *head, size_t n)
 const struct importer import_pprof = {
     .name = "pprof",
     .summary = "profiles of pprof: Go's, gperftools' and others' protobuf",
+    .events = 1,
     .probe = probe,
     .run = run,
 };

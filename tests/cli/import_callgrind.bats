@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Files of callgrind: calls become stacks.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    CORPUS=$ROOT/tests/fuzz/corpus/callgrind
+}
+
+@test "import callgrind: compressed names, relative positions, libraries; costs shared among callers" {
+    run -0 --separate-stderr "$WPROF" import -o s "$CORPUS/names"
+    [[ $stderr == *"3 functions, 3 calls from one to another from"* ]]
+    [[ $stderr == *"left out: 1 line of jumps"* ]]
+    # power's 300 are 260 of main's calls and 40 of step's
+    diff - <("$WPROF" export s) <<'END'
+prog;main 32
+prog;main;power 260
+prog;main;step 60
+prog;main;step;power 40
+END
+    "$WPROF" show s >shown
+    grep -q 'libm.so' shown
+    grep -q 'event.*Ir' shown
+    "$WPROF" import -o d --event Dr "$CORPUS/names"
+    "$WPROF" export d | grep -qx 'prog;main 1'
+    run -3 "$WPROF" import -o t --event Dw "$CORPUS/names"
+    [[ $output == *"no event 'Dw' in it (it has: Ir, Dr)"* ]]
+}
+
+@test "import callgrind: recursion is folded, the sum stays" {
+    run -0 --separate-stderr "$WPROF" import -o s "$CORPUS/recursion"
+    [[ $stderr == *"1 line of it made no sense"* ]]
+    "$WPROF" export s | awk '{ sum += $NF } END { exit sum != 100 }'
+    ! "$WPROF" export s | grep -q 'a (r.py).*;a (r.py)'
+    "$WPROF" show s | grep -q 'recursion is folded'
+}
+
+@test "import callgrind: files of others, every cost in them" {
+    data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/callgrind
+    [ -d "$data" ] || skip "needs the shared data (callgrind)"
+    for file in "$data"/*; do
+        "$WPROF" import --force -o s "$file"
+        # What is no cost of a call, which stands behind its calls=, is some function's own.
+        want=$(awk '/^calls=/ { getline; next } /^[0-9+*-]/ { sum += $2 } END { print sum }' "$file")
+        [ "$("$WPROF" export s | awk '{ sum += $NF } END { print sum }')" = "$want" ]
+    done
+    "$WPROF" -q import --force -o s "$data/name-compression.callgrind"
+    [ "$("$WPROF" export s)" = $'main 20\nmain;func1 100\nmain;func1;func2 300\nmain;func2 400' ]
+}
+
+@test "import callgrind: nothing in it" {
+    printf 'events: Ir\nfn=main\n1 0\n' >none
+    run -3 "$WPROF" import -o s none
+    [[ $output == *"nothing in it has a cost (Ir)"* ]]
+    printf 'events: Ir\nfn=main\n1 18446744073709551615\n1 1\n' >huge
+    run -3 "$WPROF" import -o s huge
+    [[ $output == *"more than 64 bits"* ]]
+}
