@@ -17,6 +17,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* include/linux/socket.h; include/uapi/linux/magic.h, stat.h; arch/x86/entry/syscalls/syscall_64.tbl */
 enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, MSG_PEEK = 2 };
+enum { SOCK_DGRAM = 2, IPPROTO_UDP = 17 };
 enum { PIPEFS_MAGIC = 0x50495045, ANON_INODE_FS_MAGIC = 0x09041934, MQUEUE_MAGIC = 0x19800202 };
 enum { S_IFMT = 0170000, S_IFIFO = 0010000, FMODE_WRITE = 2 };
 enum {
@@ -25,6 +26,8 @@ enum {
     NR_READV = 19,
     NR_WRITEV = 20,
     NR_SENDFILE = 40,
+    NR_SENDTO = 44,
+    NR_SENDMSG = 46,
     NR_MSGSND = 69,
     NR_MSGRCV = 70,
     NR_MQ_TIMEDSEND = 242,
@@ -32,6 +35,7 @@ enum {
     NR_SPLICE = 275,
     NR_TEE = 276,
     NR_VMSPLICE = 278,
+    NR_SENDMMSG = 307,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -137,6 +141,10 @@ struct {
     __type(value, struct wire_flow);
 } flows SEC(".maps");
 
+/* A client of many servers, or a server of many clients, gets no more flows of its own when so many are made
+ * that others might find no room. */
+enum { SENT_MAX = 12288 };
+
 const struct wire_flow flow_empty = {};
 __u32 flow_entries = 0; /* made since user space last emptied the map */
 
@@ -175,6 +183,106 @@ static __always_inline void flow_count(struct wire_flow *f, int direction, __u64
     f->bytes[direction] += bytes;
     f->messages[direction]++;
     f->last = bpf_ktime_get_ns();
+}
+
+/* ---- where datagrams are sent ---- */
+
+/* A datagram socket that is connected to nobody: each message tells where it goes. */
+static __always_inline int is_free(struct sock *sk)
+{
+    __u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+
+    if (family == AF_UNIX)
+        return BPF_CORE_READ(sk, sk_type) == SOCK_DGRAM && !BPF_CORE_READ((struct unix_sock *)sk, peer);
+    return (family == AF_INET || family == AF_INET6) && !BPF_CORE_READ(sk, __sk_common.skc_dport) &&
+           BPF_CORE_READ(sk, sk_protocol) == IPPROTO_UDP;
+}
+
+/* sockaddr_in, sockaddr_in6, sockaddr_un: ip(7), ipv6(7), unix(7). Of what is shorter the rest is 0. */
+struct where {
+    union {
+        __u16 family;
+        struct {
+            __u16 family, port;
+            __u8 addr[4];
+        } in;
+        struct {
+            __u16 family, port;
+            __u32 flow;
+            __u8 addr[16];
+        } in6;
+        struct {
+            __u16 family;
+            char path[WIRE_FLOW_PATH];
+        } un;
+        __u64 words[16]; /* the first 14 */
+    };
+    __u32 size;
+};
+
+/* msghdr and mmsghdr begin alike: recvmsg(2). */
+struct user_message {
+    __u64 name;
+    __u32 size;
+};
+
+/* The tracepoint does not tell it, but the thread is still in the system call that does. Of several messages
+ * in one call nobody knows which it is. */
+static __always_inline int read_where(struct task_struct *t, struct where *w)
+{
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(t);
+    unsigned long nr = regs->orig_ax;
+    struct user_message m = {.name = regs->r8, .size = regs->r9};
+    __u64 size;
+
+    if (nr == NR_SENDMMSG && regs->dx != 1)
+        return -1;
+    if (nr == NR_SENDMSG || nr == NR_SENDMMSG) {
+        if (bpf_probe_read_user(&m, sizeof(m), (void *)regs->si))
+            return -1;
+    } else if (nr != NR_SENDTO) {
+        return -1;
+    }
+    if (!m.name || m.size < sizeof(w->family) || m.size > sizeof(w->un))
+        return -1;
+    w->size = size = m.size;
+    barrier_var(size); /* the verifier has forgotten */
+    size &= sizeof(w->words) - 1;
+    return bpf_probe_read_user(w->words, size, (void *)m.name) ? -1 : 0;
+}
+
+/* Two places have the same number as good as never. Only the address counts: not an IPv6 flow, nor a scope.
+ */
+static __always_inline __u64 number_of(struct where *w)
+{
+    __u64 n = 0;
+
+    if (w->family == AF_INET6)
+        w->in6.flow = w->words[3] = 0;
+    else if (w->family == AF_INET)
+        w->words[1] = 0;
+    for (int i = 0; i < 14; i++)
+        n = (n ^ w->words[i]) * 0x9e3779b97f4a7c15ull + (n >> 29);
+    return n | 1;
+}
+
+/* An IPv6 socket sends to IPv4 by mapped addresses. */
+static __always_inline void fill_where(struct wire_flow *f, const struct where *w)
+{
+    if (f->family == AF_UNIX) {
+        __builtin_memcpy(f->path, w->un.path, WIRE_FLOW_PATH);
+        f->path_len = w->size - 2;
+        return;
+    }
+    f->peer_port = bpf_ntohs(w->in.port);
+    if (w->family == AF_INET6) {
+        __builtin_memcpy(f->peer_addr, w->in6.addr, 16);
+    } else if (f->family == AF_INET6) {
+        f->peer_addr[10] = f->peer_addr[11] = 0xff;
+        __builtin_memcpy(f->peer_addr + 12, w->in.addr, 4);
+    } else {
+        __builtin_memcpy(f->peer_addr, w->in.addr, 4);
+    }
 }
 
 /* ---- sockets ---- */
@@ -238,6 +346,7 @@ static __always_inline void socket_moved(struct sock *sk, int ret, int direction
 {
     struct task_struct *t = bpf_get_current_task_btf();
     struct wire_flow_key k = {};
+    struct where where = {};
     struct wire_flow *f;
 
     if (ret <= 0 || !is_followed(t->tgid))
@@ -247,6 +356,8 @@ static __always_inline void socket_moved(struct sock *sk, int ret, int direction
         return;
     k.tid = t->pid;
     k.start = task_start(t);
+    if (direction == WIRE_FLOW_OUT && flow_entries < SENT_MAX && is_free(sk) && !read_where(t, &where))
+        k.to = number_of(&where);
     f = bpf_map_lookup_elem(&flows, &k);
     if (!f) {
         f = flow_new(&k);
@@ -255,8 +366,10 @@ static __always_inline void socket_moved(struct sock *sk, int ret, int direction
             return;
         }
         fill_socket(f, sk);
+        if (k.to)
+            fill_where(f, &where);
     }
-    if (f->family == AF_UNIX && !f->peer_ino)
+    if (f->family == AF_UNIX && !f->peer_ino && !k.to)
         fill_unix(f, sk);
     flow_count(f, direction, ret);
 }

@@ -25,6 +25,7 @@ struct wire_flow_key {
     __u32 dev;   /* of a FIFO's or queue's filesystem, a System V queue's IPC namespace; else 0 */
     __u32 tid;   /* in the initial pid namespace */
     __u64 start; /* of the thread: tids are used again */
+    __u64 to;    /* of what a datagram socket that is connected to nobody sent: a number for where to; else 0 */
 };
 
 struct wire_flow {
@@ -35,11 +36,11 @@ struct wire_flow {
     __u64 peer_ino;              /* 0: not known */
     __u32 net;                   /* the network namespace's inode */
     __u16 family, protocol, type;
-    __u16 port, peer_port; /* host order */
+    __u16 port, peer_port; /* host order; the peer is where it was sent, with key.to */
     __u8 kind, path_len;
     __u8 addr[16], peer_addr[16];
-    char path[WIRE_FLOW_PATH]; /* unix sockets: what either end is bound to; FIFOs: the last part of the name
-                                */
+    char path[WIRE_FLOW_PATH]; /* unix sockets: what either end is bound to, or where it was sent (key.to);
+                                  FIFOs: the last part of the name */
 };
 
 #endif

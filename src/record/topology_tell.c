@@ -163,19 +163,24 @@ static void note_threads(struct teller *t, const struct party *p, struct graph_e
 
 /* ---- between processes ---- */
 
-static void set_path(struct teller *t, struct graph_edge *e, const struct end *a)
+static void path_text(const struct end *e, char path[WIRE_FLOW_PATH + 2])
 {
-    char path[WIRE_FLOW_PATH + 2];
-    size_t n = a->f->path_len < WIRE_FLOW_PATH ? a->f->path_len : WIRE_FLOW_PATH;
+    size_t n = e->f->path_len < WIRE_FLOW_PATH ? e->f->path_len : WIRE_FLOW_PATH;
 
-    if (!n)
-        return;
-    memcpy(path, a->f->path, n);
+    memcpy(path, e->f->path, n);
     path[n] = '\0';
     for (size_t i = 0; i < n; i++)
         if (!path[i] && (i == 0 || i + 1 < n)) /* abstract */
             path[i] = '@';
-    graph_set_str(t->g, &e->attrs, "name", path);
+}
+
+static void set_path(struct teller *t, struct graph_edge *e, const struct end *a)
+{
+    char path[WIRE_FLOW_PATH + 2];
+
+    path_text(a, path);
+    if (*path)
+        graph_set_str(t->g, &e->attrs, "name", path);
 }
 
 /* What the parties of one end sent, to the other's main one. */
@@ -207,12 +212,13 @@ static enum graph_relation relation_of(const struct end *e)
                                            : GRAPH_EDGE_TCP;
 }
 
+/* Two that are connected to nobody and send to each other are told in two ways, and one. */
 static void count_connection(struct teller *t, enum graph_relation kind, const struct parties *a,
-                             const struct parties *b)
+                             const struct parties *b, int one_way)
 {
     struct graph_edge *e = graph_find_edge(t->g, kind, a->list.a[a->main].node, b->list.a[b->main].node);
 
-    if (e)
+    if (e && !(one_way && !isnan(e->weight)))
         graph_edge_weight(e, 1);
 }
 
@@ -239,9 +245,11 @@ static struct graph_node *own_node(struct teller *t, const struct end *e, const 
     return n;
 }
 
-static void tell_connection(struct teller *t, const struct end *e, struct graph_node *a, struct graph_node *b,
-                            int mine_is_server)
+/* What came to e is what `other` sent, where that is known: it may be read in other pieces. */
+static void tell_connection(struct teller *t, const struct end *e, const struct end *other,
+                            struct graph_node *a, struct graph_node *b)
 {
+    int mine_is_server = e->f->port < e->f->peer_port;
     struct graph_edge *c;
 
     if (graph_find_edge(t->g, GRAPH_EDGE_CONNECT, b, a))
@@ -250,8 +258,12 @@ static void tell_connection(struct teller *t, const struct end *e, struct graph_
         mine_is_server = 0;
     c = edge(t, GRAPH_EDGE_CONNECT, mine_is_server ? b : a, mine_is_server ? a : b, e);
     flow(c, a, e->bytes, e->messages, WIRE_FLOW_OUT);
-    flow(c, b, e->bytes, e->messages, WIRE_FLOW_IN);
-    graph_edge_weight(c, 1);
+    if (other)
+        flow(c, b, other->bytes, other->messages, WIRE_FLOW_OUT);
+    else
+        flow(c, b, e->bytes, e->messages, WIRE_FLOW_IN);
+    if (!end_is_sent(e) || isnan(c->weight))
+        graph_edge_weight(c, 1);
 }
 
 static void tell_pair(struct teller *t, const struct end *e, const struct end *other)
@@ -269,11 +281,11 @@ static void tell_pair(struct teller *t, const struct end *e, const struct end *o
         flow(edge(t, kind, a.list.a[a.main].node, b.list.a[b.main].node, e), b.list.a[b.main].node, e->bytes,
              e->messages, WIRE_FLOW_IN); /* a socket for all: what it answered whom the client knows */
     }
-    count_connection(t, kind, &a, &b);
+    count_connection(t, kind, &a, &b, end_is_sent(e));
     x = own_node(t, e, &a);
     y = own_node(t, other, &b);
     if (x && y)
-        tell_connection(t, e, x, y, e->f->port < e->f->peer_port);
+        tell_connection(t, e, other->peer >= 0 ? other : NULL, x, y);
     vec_release(&a.list);
     vec_release(&b.list);
 }
@@ -299,6 +311,67 @@ static int tell_known(struct teller *t, const struct end *e, const struct partie
     return found;
 }
 
+/* All that came to a socket that takes from everybody. */
+static int is_told_elsewhere(const struct end *e)
+{
+    return e->known && e->known >= e->bytes[WIRE_FLOW_IN] && !e->bytes[WIRE_FLOW_OUT] && e->peer < 0;
+}
+
+/* Whoever listens at the path that datagrams are sent to: a look knows. */
+static int tell_path(struct teller *t, const struct end *e, const struct parties *a)
+{
+    struct graph_node *mine = a->list.a[a->main].node;
+    char path[WIRE_FLOW_PATH + 2];
+
+    path_text(e, path);
+    for (size_t i = 0, n = t->g->edges.n; i < n; i++) {
+        const struct graph_edge *own = t->g->edges.a[i];
+        struct graph_edge *to;
+
+        if (own->a->kind != GRAPH_PROCESS || own->b->kind != GRAPH_UNIX_SOCKET || own->a == mine ||
+            (own->kind != GRAPH_EDGE_OWN && own->kind != GRAPH_EDGE_LISTEN) ||
+            strcmp(graph_attr_str(&own->b->attrs, "name", ""), path) != 0)
+            continue;
+        to = edge(t, GRAPH_EDGE_UNIX, mine, own->a, e);
+        set_path(t, to, e);
+        flow(to, mine, e->bytes, e->messages, WIRE_FLOW_OUT);
+        graph_edge_weight(to, 1);
+        return 1;
+    }
+    return 0;
+}
+
+static void tell_unix_alone(struct teller *t, const struct end *e, const struct parties *a)
+{
+    struct graph_node *x;
+
+    if (end_is_sent(e) && tell_path(t, e, a))
+        return;
+    x = seen_node(t, graph_numbered(t->g, GRAPH_UNIX_SOCKET, (int64_t)e->flows->key.ino), e);
+    for (size_t i = 0; i < a->list.n; i++) {
+        const struct party *p = &a->list.a[i];
+        struct graph_edge *use = edge(t, GRAPH_EDGE_ACCESS, p->node, x, e);
+
+        set_path(t, use, e);
+        flow(use, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
+        flow(use, x, p->bytes, p->messages, WIRE_FLOW_IN);
+    }
+    t->told->alone += !is_told_elsewhere(e);
+}
+
+/* It takes from everybody; what came from whom is told at the other ends that we know. */
+static void tell_open(struct teller *t, const struct end *e, const struct parties *a, struct graph_node *x)
+{
+    for (size_t i = 0; i < a->list.n; i++) {
+        const struct party *p = &a->list.a[i];
+        struct graph_edge *own = edge(t, GRAPH_EDGE_OWN, p->node, x, e);
+
+        flow(own, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
+        flow(own, x, p->bytes, p->messages, WIRE_FLOW_IN);
+    }
+    t->told->alone += !is_told_elsewhere(e);
+}
+
 static void tell_alone(struct teller *t, const struct end *e)
 {
     struct parties a = {0};
@@ -307,21 +380,14 @@ static void tell_alone(struct teller *t, const struct end *e)
     parties_of(t, e, &a);
     x = own_node(t, e, &a);
     if (e->family == AF_UNIX) {
-        x = seen_node(t, graph_numbered(t->g, GRAPH_UNIX_SOCKET, (int64_t)e->flows->key.ino), e);
-        for (size_t i = 0; i < a.list.n; i++) {
-            const struct party *p = &a.list.a[i];
-            struct graph_edge *use = edge(t, GRAPH_EDGE_ACCESS, p->node, x, e);
-
-            set_path(t, use, e);
-            flow(use, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
-            flow(use, x, p->bytes, p->messages, WIRE_FLOW_IN);
-        }
-        t->told->alone++;
+        tell_unix_alone(t, e, &a);
     } else if (e->f->peer_port) {
         y = socket_node(t, e, 1);
-        tell_connection(t, e, x, y, e->f->port < e->f->peer_port);
+        tell_connection(t, e, NULL, x, y);
         t->told->alone += !tell_known(t, e, &a, y);
-    } /* else it takes from everybody; what of it came from whom is told at the other ends that we know */
+    } else {
+        tell_open(t, e, &a, x);
+    }
     vec_release(&a.list);
 }
 
@@ -425,7 +491,7 @@ static void tell(struct teller *t, size_t i)
         return; /* told from the other end */
     if (is_gate(t, e) || is_ours(t, e))
         return;
-    t->told->connections++;
+    t->told->connections += !is_told_elsewhere(e);
     if (is_small(t, e->bytes[0] + e->bytes[1], e->messages[0] + e->messages[1]))
         return;
     other = e->peer >= 0 ? &t->ends.list.a[e->peer] : NULL;

@@ -96,6 +96,69 @@ END
     in_graph 'flow("udp", a, b)[:2] == [12345, 1]'
 }
 
+@test "datagrams of sockets that are connected to nobody: by where they are sent, both ways" {
+    cat >"$BATS_TEST_TMPDIR/free.py" <<'END'
+import os, socket, sys
+family, where = {"udp4": (socket.AF_INET, ("127.0.0.1", 0)), "any": (socket.AF_INET, ("0.0.0.0", 0)),
+                 "udp6": (socket.AF_INET6, ("::1", 0)), "unix": (socket.AF_UNIX, "%s/%d"), "abstract": (socket.AF_UNIX, "\0%s/%d")}[sys.argv[1]]
+def bound(n):
+    s = socket.socket(family, socket.SOCK_DGRAM)
+    s.bind(where % (sys.argv[2], n) if family == socket.AF_UNIX else where)
+    return s
+x, y = bound(1), bound(2)
+to_x, to_y = x.getsockname(), y.getsockname()
+pid = os.fork()
+if not pid:
+    x.close()
+    for n in range(5):
+        y.recv(1000)
+    y.sendto(b"y" * 300, to_x)
+    y.sendmsg([b"y" * 300], [], 0, to_x)
+    os._exit(0)
+y.close()
+for n in range(5):
+    x.sendto(b"x" * 700, to_y)
+for n in range(2):
+    x.recv(1000)
+os.wait()
+print("a=%d b=%d" % (os.getpid(), pid))
+END
+    for means in udp4 any udp6 unix abstract; do
+        "$WPROF" record -q --collect topology -o "$dir" -- "$PYTHON" "$BATS_TEST_TMPDIR/free.py" "$means" "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/said"
+        eval "$(tr ' ' ';' <"$BATS_TEST_TMPDIR/said")"
+        in_graph 'flow("udp", a, b) or flow("unix", a, b)' || { echo "$means"; return 1; }
+        in_graph '(flow("udp", a, b) or flow("unix", a, b)) == [3500, 5, 600, 2]'
+        in_graph '"elsewhere" not in coverage("flows")["detail"]'
+        rm -r "$dir"
+    done
+    # whoever gets it is not recorded
+    "$WPROF" record -q --collect topology -o "$dir" -- "$PYTHON" -c 'import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for port in (9, 9, 13):
+    s.sendto(b"z" * 100, ("127.0.0.1", port))'
+    in_graph 'sorted((e["b"], e["bytes_ab"], e["messages_ab"]) for e in of_kind("connect")) == [("Socket(127.0.0.1:13(UDP))", 100, 1), ("Socket(127.0.0.1:9(UDP))", 200, 2)]'
+    in_graph '"2 with an end elsewhere" in coverage("flows")["detail"]'
+}
+
+@test "one flow is told alike between processes and between sockets" {
+    "$WPROF" record -q --collect topology -o "$dir" -- "$PYTHON" -c '
+import os, socket
+l = socket.create_server(("127.0.0.1", 0))
+if not os.fork():
+    c = socket.create_connection(l.getsockname())
+    for n in range(7):
+        c.sendall(b"x" * 1000)
+        c.recv(1)
+    os._exit(0)
+s = l.accept()[0]
+for n in range(7):
+    for piece in range(4):
+        s.recv(250, socket.MSG_WAITALL)
+    s.sendall(b"y")
+os.wait()'
+    in_graph '[sorted([(e["bytes_ab"], e["messages_ab"]), (e["bytes_ba"], e["messages_ba"])]) for e in of_kind("tcp") + of_kind("connect")] == [[(7, 7), (7000, 7)]] * 2'
+}
+
 @test "pipes and FIFOs with --pipe-bytes" {
     talk pipe --pipe-bytes
     in_graph 'flow("pipe", a, b)[:2] == [12345, 1]'

@@ -38,6 +38,17 @@ static void add(struct flows *f, uint64_t ino, uint16_t port, uint16_t peer, uin
     vec_release(&more.list);
 }
 
+static struct wire_flow *last(struct flows *f)
+{
+    return &f->all.list.a[f->all.list.n - 1].flow;
+}
+
+static void in_namespace(struct flows *f, uint32_t net, uint8_t first_byte)
+{
+    last(f)->net = net;
+    last(f)->addr[0] = last(f)->peer_addr[0] = first_byte;
+}
+
 static uint64_t peer_of(const struct ends *x, uint64_t ino)
 {
     for (size_t i = 0; i < x->list.n; i++)
@@ -112,13 +123,112 @@ static void test_same_bytes(void **state)
           8);
 }
 
+/* Between two namespaces there are wires, but 127.0.0.1 is another one in each. */
+static void test_namespaces(void **state)
+{
+    struct flows f = {0};
+
+    add(&f, 11, 80, 4000, 100, 200, 3, 5);
+    in_namespace(&f, 1, 10);
+    add(&f, 12, 4000, 80, 100, 200, 5, 3);
+    in_namespace(&f, 2, 10);
+    add(&f, 13, 81, 4001, 100, 200, 3, 5);
+    in_namespace(&f, 1, 127);
+    add(&f, 14, 4001, 81, 100, 200, 5, 3);
+    in_namespace(&f, 2, 127);
+    add(&f, 15, 82, 4002, 100, 200, 3, 5);
+    in_namespace(&f, 1, 10);
+    add(&f, 16, 4002, 82, 100, 200, 5, 3);
+    in_namespace(&f, 2, 10);
+    add(&f, 17, 4002, 82, 100, 200, 9, 9); /* its own namespace's comes first */
+    in_namespace(&f, 1, 10);
+    check(&f, (const uint64_t[][2]){{11, 12}, {13, 0}, {14, 0}, {15, 17}, {16, 0}}, 5);
+}
+
+/* What a datagram socket sends to a place, and what it gets from everybody. */
+static void add_datagrams(struct flows *f, uint64_t ino, uint16_t port, uint16_t to, const char *path,
+                          uint64_t bytes)
+{
+    struct bpfside_flow one = {.key = {.ino = ino, .tid = (uint32_t)ino, .to = to}};
+    struct wire_flow *w = &one.flow;
+    struct bpfside_flows more = {0};
+
+    w->task.tgid = w->task.tid = (uint32_t)ino;
+    w->family = path ? AF_UNIX : AF_INET;
+    w->type = SOCK_DGRAM;
+    w->protocol = path ? 0 : IPPROTO_UDP;
+    w->sk = ino;
+    w->port = port;
+    w->peer_port = path ? 0 : to;
+    w->peer_addr[0] = to ? 127 : 0;
+    w->peer_addr[3] = to ? 1 : 0;
+    w->first = 100;
+    w->last = 200;
+    w->bytes[to ? WIRE_FLOW_OUT : WIRE_FLOW_IN] = bytes;
+    w->messages[to ? WIRE_FLOW_OUT : WIRE_FLOW_IN] = 1;
+    if (path) {
+        w->path_len = (uint8_t)(strlen(path) + (to != 0)); /* sendto(2) may leave the NUL out */
+        memcpy(w->path, path, strlen(path));
+    }
+    *vec_push(&more.list) = one;
+    flows_add(f, &more);
+    vec_release(&more.list);
+}
+
+static const struct end *end_of(const struct ends *x, uint64_t ino, int sent)
+{
+    for (size_t i = 0; i < x->list.n; i++)
+        if (x->list.a[i].flows->key.ino == ino && end_is_sent(&x->list.a[i]) == sent)
+            return &x->list.a[i];
+    fail_msg("no end %d", (int)ino);
+    return NULL;
+}
+
+/* Two that are bound to any address and connected to nobody. */
+static void test_datagrams(void **state)
+{
+    struct flows f = {0};
+    struct ends x = {0};
+
+    add_datagrams(&f, 11, 500, 600, NULL, 70);
+    add_datagrams(&f, 11, 500, 0, NULL, 30);
+    add_datagrams(&f, 12, 600, 500, NULL, 30);
+    add_datagrams(&f, 12, 600, 0, NULL, 71); /* of which one came from elsewhere */
+    ends_find(&x, &f);
+    assert_ptr_equal(&x.list.a[end_of(&x, 11, 1)->peer], end_of(&x, 12, 1));
+    assert_ptr_equal(&x.list.a[end_of(&x, 12, 1)->peer], end_of(&x, 11, 1));
+    assert_int_equal(end_of(&x, 11, 0)->known, 30);
+    assert_int_equal(end_of(&x, 12, 0)->known, 70);
+    ends_release(&x);
+    flows_release(&f);
+}
+
+static void test_one_way(void **state)
+{
+    struct flows f = {0};
+    struct ends x = {0};
+
+    add_datagrams(&f, 11, 500, 600, NULL, 70);
+    add_datagrams(&f, 12, 600, 0, NULL, 70);
+    add_datagrams(&f, 13, 0, 7, "/run/log", 40);
+    add_datagrams(&f, 14, 0, 0, "/run/log", 40);
+    add_datagrams(&f, 15, 0, 8, "/run/lo", 40);
+    ends_find(&x, &f);
+    assert_ptr_equal(&x.list.a[end_of(&x, 11, 1)->peer], end_of(&x, 12, 0));
+    assert_ptr_equal(&x.list.a[end_of(&x, 13, 1)->peer], end_of(&x, 14, 0));
+    assert_int_equal(end_of(&x, 15, 1)->peer, -1);
+    assert_int_equal(end_of(&x, 12, 0)->peer, -1);
+    ends_release(&x);
+    flows_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_reader),
-        cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_partial),
-        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_late_reader), cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_partial),     cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_namespaces),  cmocka_unit_test(test_datagrams),
+        cmocka_unit_test(test_one_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
