@@ -93,12 +93,12 @@ static uint32_t take(struct offcpu_before *b, struct process *p, const struct wi
 static uint32_t look_user(struct offcpu_before *b, const struct wire_sample *s, uint16_t *flags,
                           uint32_t *owner)
 {
-    struct process *p = track_process(b->trace->track, &s->task, s->image);
+    uint32_t task, id = 0; /* the task is entered first: what is interned of a process names its leader */
+    struct process *p = trace_task(b->trace, &s->task, s->head.ts, s->image, 0, &task);
     int fd = p && s->task.ns_tid ? proctask_open((pid_t)s->task.ns_tgid, (pid_t)s->task.ns_tid, "syscall")
                                  : -1,
         python;
     struct proctask_call call;
-    uint32_t id = 0;
 
     if (fd < 0)
         return 0;
