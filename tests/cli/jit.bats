@@ -123,23 +123,14 @@ need_java() {
     [ -e "$CLASSES/Known.class" ] || javac -d "$CLASSES" "$ROOT/tests/workloads/Known.java"
 }
 
-# Either may be inlined into the other, or still be interpreted. What compilers leave to the interpreter on a busy
-# machine is no longer than one recording: in_three.
+# After a second or two leafA is inlined into hotA and has no frame of its own any more; before, hotA may be interpreted
+# and have no name. What compilers leave to the interpreter on a busy machine is no longer than one recording: in_three.
 java_70() {
-    [ "$(samples s 'Known.hotA;Known.leafA')" -gt 0 ] && split_70 'Known.(hot|leaf)A' 'Known.(hot|leaf)B'
+    split_70 'Known.(hot|leaf)A' 'Known.(hot|leaf)B'
 }
 
 java_rec_70() {
     rec "$@" && java_70
-}
-
-# After a second or two leafA is inlined into hotA: it has no frame of its own any more.
-java_warm_70() {
-    split_70 'Known.(hot|leaf)A' 'Known.(hot|leaf)B'
-}
-
-java_rec_warm_70() {
-    rec "$@" && java_warm_70
 }
 
 # warm PID: it has had its second of CPU time.
@@ -168,7 +159,7 @@ warm() {
     java -XX:+PreserveFramePointer -cp "$CLASSES" Known split 60 3>&- &
     java_pid=$!
     warm "$java_pid"
-    in_three java_rec_warm_70 --jvm --duration 2s -p "$java_pid"
+    in_three java_rec_70 --jvm --duration 2s -p "$java_pid"
     kill -0 "$java_pid"
     [ ! -e "/tmp/.attach_pid$java_pid" ]
 }

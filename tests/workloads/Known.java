@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // java Known KIND SECONDS: Java whose profile is known, for SECONDS of each thread's CPU time.
-//     split    work calls hotA and hotB, they call leafA and leafB: 70 % and 30 % of the time
+//     split    work calls hotA and hotB, they call leafA and leafB: 70 % and 30 % of the time, by the thread's clock:
+//              on a busy machine one of them may be compiled long before the other
 //     deep     descend calls itself, 100 deep, then leafA
 //     zip      a native function: deflate
 //     threads  split, in threads worker-0 to worker-2
@@ -28,11 +29,11 @@ public class Known {
     }
 
     static int hotA() {
-        return leafA(700000) + 1;
+        return leafA(1000000) + 1;
     }
 
     static int hotB() {
-        return leafB(300000) + 1;
+        return leafB(1000000) + 1;
     }
 
     static int descend(int n) {
@@ -50,14 +51,21 @@ public class Known {
     }
 
     static void work(String kind, long ns) {
-        long end = threads.getCurrentThreadCpuTime() + ns;
-        while (threads.getCurrentThreadCpuTime() < end) {
+        long now = threads.getCurrentThreadCpuTime(), end = now + ns, inA = 0, inB = 0;
+        while (now < end) {
+            long start = now;
+            boolean a = 3 * inA <= 7 * inB;
             if (kind.equals("split"))
-                sink += hotA() + hotB();
+                sink += a ? hotA() : hotB();
             else if (kind.equals("deep"))
                 sink += descend(100);
             else
                 sink += pack();
+            now = threads.getCurrentThreadCpuTime();
+            if (a)
+                inA += now - start;
+            else
+                inB += now - start;
         }
     }
 
