@@ -30,7 +30,7 @@ static void join(struct buf *out, int argc, char **argv)
 /* Words that make no step and no pair are a moment's text. -1: they begin as one and are none. */
 static int complete(struct buf *line, const char *text)
 {
-    static const char *const verbs[] = {"step", "begin", "end", "mark", "lost"};
+    static const char *const verbs[] = {"step", "begin", "end", "join", "leave", "mark", "lost"};
     struct mark_room room;
     struct mark m = {0};
     pid_t pid = 0;

@@ -138,13 +138,12 @@ static void add_wait(struct steps *x, struct part *p, size_t unit, const struct 
     }
 }
 
-static int is_main(const struct steps *x, uint32_t task, uint32_t scope)
+static int same_thread(const struct steps *x, uint32_t task, uint32_t other)
 {
-    const struct task *t = task ? &x->s->store.tasks.list.a[task - 1] : NULL;
-    uint32_t leader = scope ? x->groups.a[scope].task : 0;
-    const struct task *l = leader ? &x->s->store.tasks.list.a[leader - 1] : NULL;
+    const struct task *a = task ? &x->s->store.tasks.list.a[task - 1] : NULL;
+    const struct task *b = other ? &x->s->store.tasks.list.a[other - 1] : NULL;
 
-    return t && l && t->tid == l->tid && t->start_ns == l->start_ns;
+    return a && b && a->tid == b->tid && a->start_ns == b->start_ns;
 }
 
 static void add_to(struct part *p, const struct event *ev, uint64_t ns, uint64_t samples, int whose)
@@ -188,7 +187,7 @@ static void share_out(struct steps *x, const struct event *ev, uint64_t sum_end)
 {
     uint32_t task = ev->task <= x->s->store.tasks.list.n ? ev->task : 0, scope = x->scope_of[task];
     struct group *g = &x->groups.a[scope];
-    int instant = ev->kind == EVENT_SAMPLE, is = is_main(x, task, scope);
+    int instant = ev->kind == EVENT_SAMPLE;
     uint64_t end = sum_end ? sum_end : ev->ts + (instant ? 1 : ev->dur), left = instant ? 1 : ev->dur;
     const struct cut_scope *covered = &x->all.scopes.a[scope];
 
@@ -196,12 +195,14 @@ static void share_out(struct steps *x, const struct event *ev, uint64_t sum_end)
         const struct unit *u = unit_at(x, g->row.units.a[i]);
         struct part *p = &x->parts[g->row.units.a[i]];
         uint64_t ns;
+        int is;
 
         if (u->start >= end)
             break;
         ns = inside(ev, end, sum_end != 0, u->start, u->end);
         if (!ns)
             continue;
+        is = same_thread(x, task, u->task);
         add_to(p, ev, ns, ev->value, ALL);
         if (is)
             add_to(p, ev, ns, ev->value, MAIN);
@@ -212,9 +213,16 @@ static void share_out(struct steps *x, const struct event *ev, uint64_t sum_end)
         left -= inside(ev, end, sum_end != 0, covered->ranges.a[i].start, covered->ranges.a[i].end);
     if (left) {
         add_to(&g->outside, ev, left, ev->value, ALL);
-        if (is)
+        if (same_thread(x, task, g->task))
             add_to(&g->outside, ev, left, ev->value, MAIN);
     }
+}
+
+static uint32_t leader_of(const struct steps *x, uint32_t task)
+{
+    uint32_t leader = task ? x->s->store.tasks.list.a[task - 1].leader : 0;
+
+    return leader && leader <= x->s->store.tasks.list.n ? leader : task;
 }
 
 static void group_units(struct steps *x)
@@ -228,7 +236,7 @@ static void group_units(struct steps *x)
         struct group *g = &x->groups.a[of_unit[i]];
 
         units_row_add(&g->row, (uint32_t)i, unit_at(x, i)->end);
-        g->task = unit_at(x, i)->task;
+        g->task = leader_of(x, unit_at(x, i)->task);
     }
     free(of_unit);
 }
@@ -332,7 +340,7 @@ static void fill_unit(const struct steps *x, size_t i, uint64_t median, union ta
 
     units_label(x->u, u, &label);
     c[UNIT].text = buf_detach(&label);
-    fill_task(x, u->task, c);
+    fill_task(x, leader_of(x, u->task), c);
     c[START].count = u->start > start ? u->start - start : 0;
     fill_part(x, &x->parts[i], time, time - before, c);
     c[OF_MEDIAN].share = median ? (double)time / (double)median : NAN;

@@ -12,10 +12,11 @@
  * add up to the whole where units don't overlap.
  *
  * Columns: unit, process, pid, start_ns (since the session's start), ns, of_median (its time by the median of
- * those that are over), oncpu_ns, offcpu_ns, runq_ns, gil_ns (of the process's main thread), wait (what that
- * waited for the longest, and in which function), samples, all_offcpu_ns, all_runq_ns, all_gil_ns (of all
- * threads of the process and of its descendants without units of their own), note ("slow": half as long again
- * as the median, or more; "open": not over at the end).
+ * those that are over), oncpu_ns, offcpu_ns, runq_ns, gil_ns (of the thread that began it, of the process's
+ * main thread where the mark names none), wait (what that waited for the longest, and in which function),
+ * samples, all_offcpu_ns, all_runq_ns, all_gil_ns (of all threads of the process and of its descendants
+ * without units of their own), note ("slow": half as long again as the median, or more; "open": not over at
+ * the end).
  */
 void steps_table(struct table *t, const struct session *s, const struct units *u,
                  const struct units_choice *choice, size_t limit);

@@ -34,7 +34,8 @@ void units_collect(struct units *u, const struct session *s)
         const char *text = strtab_get(&st->strings, ev->metric);
         size_t word = strcspn(text, " ");
 
-        if (ev->kind != EVENT_MARKER || (!ev->dur && !(ev->flags & EVENT_OPEN)) || !word)
+        if (ev->kind != EVENT_MARKER || ev->flags & EVENT_JOINED || (!ev->dur && !(ev->flags & EVENT_OPEN)) ||
+            !word)
             continue;
         *vec_push(&u->list) = (struct unit){.kind = strtab_addn(&u->strings, text, word),
                                             .id = strtab_add(&u->strings, text + word + (text[word] == ' ')),
@@ -45,12 +46,14 @@ void units_collect(struct units *u, const struct session *s)
     }
     if (u->list.n)
         qsort(u->list.a, u->list.n, sizeof(*u->list.a), by_start);
+    units_take_joins(u, s);
 }
 
 void units_release(struct units *u)
 {
     strtab_release(&u->strings);
     vec_release(&u->list);
+    vec_release(&u->joins);
     *u = (struct units){0};
 }
 

@@ -12,18 +12,31 @@
 struct unit {
     uint32_t kind, id;   /* strings of the units'; id 0: none */
     uint64_t start, end; /* CLOCK_MONOTONIC ns: [start, end) */
-    uint32_t task;       /* of the process that marked it; 0: it is the whole recording's */
-    int open;            /* not over when the recording ended */
+    uint32_t task; /* the thread that began it, the main one where the mark tells none; 0: it is the whole
+                      recording's */
+    int open;      /* not over when the recording ended */
+};
+
+/* A thread that works on what another one began. */
+struct unit_join {
+    uint32_t unit;       /* index */
+    uint32_t task;       /* the thread; 0: not known */
+    uint64_t start, end; /* inside the unit's */
 };
 
 struct units {
     struct strtab strings;
-    VEC(struct unit) list; /* by start */
+    VEC(struct unit) list;       /* by start */
+    VEC(struct unit_join) joins; /* by unit, then start */
 };
 
 /* Marks of no length are moments and no units. */
 void units_collect(struct units *u, const struct session *s);
 void units_release(struct units *u);
+
+/* Part of units_collect(): fills in the joins. */
+void units_take_joins(struct units *u, const struct session *s);
+size_t units_first_join(const struct units *u, size_t unit); /* of that one, or of a later one */
 
 /* What --only says: "step:12-20,25", "request:7", "eval", "outside:step". */
 struct units_choice {

@@ -36,6 +36,7 @@ enum {
     EVENT_YIELD = 2048,     /* with EVENT_PREEMPTED: given away, by sched_yield(2) */
     EVENT_GIL_HELD = 4096,  /* the thread held its interpreter's GIL: when sampled, when it left the CPU */
     EVENT_GIL_READ = 8192,  /* whether it did was read */
+    EVENT_JOINED = 16384,   /* EVENT_MARKER: the thread worked on that piece of work, which others began */
 };
 
 struct event {

@@ -27,6 +27,7 @@ enum {
 struct pending {
     uint64_t start, end;
     uint32_t sender, text;
+    pid_t thread; /* in wprof's namespace; 0: not told */
     uint16_t flags;
 };
 
@@ -202,7 +203,7 @@ static void settle(struct marks *m, int last)
     uint32_t task;
 
     for (size_t i = 0; i < m->pending.n; i++) {
-        if (marks_senders_task(&m->senders, m->pending.a[i].sender, last, &task))
+        if (marks_senders_thread(&m->senders, m->pending.a[i].sender, m->pending.a[i].thread, last, &task))
             push(m, &m->pending.a[i], task);
         else
             m->pending.a[kept++] = m->pending.a[i];
@@ -232,7 +233,8 @@ static void on_span(void *arg, const struct marks_span *s)
     if (!m->ctx->start_mono || s->end < m->ctx->start_mono)
         return;
     p.text = intern(m, s->text);
-    p.flags = s->open ? EVENT_OPEN : 0;
+    p.thread = s->thread;
+    p.flags = (uint16_t)((s->open ? EVENT_OPEN : 0) | (s->joined ? EVENT_JOINED : 0));
     if (!p.text) {
         m->dropped++;
         return;
@@ -259,6 +261,8 @@ static void on_line(struct marks *m, const struct marks_packet *p, const char *l
     }
     sender = marks_senders_find(&m->senders, p->pid, p->uid, claimed, p->ts);
     mark.pid = m->senders.list.a[sender].pid;
+    if (mark.thread)
+        mark.thread = marks_senders_tid(&m->senders, sender, mark.thread);
     if (m->seen)
         m->seen(m->seen_arg, &mark);
     marks_pairs_take(&m->pairs, &mark, sender, on_span, m);

@@ -65,14 +65,14 @@ static int parse_number(const char *s, uint64_t *out)
     return 1;
 }
 
-/* "@4711 " in front. -1: no process's number. */
-static int speaks_for(const char **at, pid_t *pid)
+/* "@4711 ", with that sign, in front: *pid is set. -1: no process's or thread's number. */
+static int speaks_for(const char **at, char sign, pid_t *pid)
 {
     char number[12];
     struct word w;
     uint64_t v;
 
-    if (**at != '@')
+    if (**at != sign)
         return 0;
     ++*at;
     w = next_word(at);
@@ -114,9 +114,10 @@ int marks_line(struct mark *m, struct mark_room *room, pid_t *pid, const char *l
     m->text = room->text;
     m->number = 0;
     m->numbered = 0;
+    m->thread = 0;
     room->kind[0] = room->id[0] = '\0';
     clean(room->text, line, n < MARK_BYTES ? n : MARK_BYTES);
-    if (speaks_for(&at, pid))
+    if (speaks_for(&at, '@', pid) || speaks_for(&at, '#', &m->thread))
         return -1;
     verb = next_word(&at);
     if (is(verb, "step") && *at) {
@@ -125,6 +126,11 @@ int marks_line(struct mark *m, struct mark_room *room, pid_t *pid, const char *l
     }
     if (is(verb, "begin") || is(verb, "end")) {
         m->verb = is(verb, "begin") ? MARK_BEGIN : MARK_END;
+        kind = next_word(&at);
+        return name_unit(m, room, kind, at);
+    }
+    if (is(verb, "join") || is(verb, "leave")) {
+        m->verb = is(verb, "join") ? MARK_JOIN : MARK_LEAVE;
         kind = next_word(&at);
         return name_unit(m, room, kind, at);
     }

@@ -7,9 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t key_of(uint32_t sender, const char *text)
+static int joins(const struct mark *m)
 {
-    return hash_mix(hash_bytes(text, strlen(text)), sender);
+    return m->verb == MARK_JOIN || m->verb == MARK_LEAVE;
+}
+
+/* Whatever thread ends what another one began; a thread's own part it ends itself. */
+static uint64_t key_of(uint32_t sender, const struct mark *m)
+{
+    uint64_t who = joins(m) ? (uint64_t)m->thread + 1 : 0;
+
+    return hash_mix(hash_bytes(m->text, strlen(m->text)), who << 32 | sender);
 }
 
 static void begin(struct marks_pairs *p, const struct mark *m, uint32_t sender)
@@ -27,12 +35,14 @@ static void begin(struct marks_pairs *p, const struct mark *m, uint32_t sender)
         vec_push(&p->list);
         at = (uint32_t)p->list.n;
     }
-    newest = map_put(&p->open, key_of(sender, m->text));
+    newest = map_put(&p->open, key_of(sender, m));
     p->list.a[at - 1] = (struct marks_begun){.text = mem_strdup(m->text),
                                              .start = m->ts,
-                                             .key = key_of(sender, m->text),
+                                             .key = key_of(sender, m),
                                              .next = (uint32_t)*newest,
-                                             .sender = sender};
+                                             .sender = sender,
+                                             .thread = m->thread,
+                                             .joined = joins(m)};
     *newest = at;
     p->n++;
     if (m->verb == MARK_STEP)
@@ -63,7 +73,12 @@ static void close_begun(struct marks_pairs *p, uint32_t at, uint64_t end, int op
 {
     struct marks_begun *b = &p->list.a[at - 1];
     uint64_t *step = map_get(&p->step, b->sender);
-    struct marks_span s = {.start = b->start, .sender = b->sender, .open = open, .text = b->text};
+    struct marks_span s = {.start = b->start,
+                           .sender = b->sender,
+                           .thread = b->thread,
+                           .joined = b->joined,
+                           .open = open,
+                           .text = b->text};
 
     /* One that takes no time is no instant. */
     s.end = end > b->start ? end : b->start + 1;
@@ -77,13 +92,19 @@ static void close_begun(struct marks_pairs *p, uint32_t at, uint64_t end, int op
     p->n--;
 }
 
-/* The newest of that text; 0: none. */
-static uint32_t find(const struct marks_pairs *p, uint32_t sender, const char *text)
+static int is_end_of(const struct marks_begun *b, uint32_t sender, const struct mark *m)
 {
-    uint64_t *newest = map_get(&p->open, key_of(sender, text));
+    return b->sender == sender && b->joined == joins(m) && (!b->joined || b->thread == m->thread) &&
+           !strcmp(b->text, m->text);
+}
+
+/* The newest that the mark ends; 0: none. */
+static uint32_t find(const struct marks_pairs *p, uint32_t sender, const struct mark *m)
+{
+    uint64_t *newest = map_get(&p->open, key_of(sender, m));
     uint32_t at = newest ? (uint32_t)*newest : 0;
 
-    while (at && (p->list.a[at - 1].sender != sender || strcmp(p->list.a[at - 1].text, text) != 0))
+    while (at && !is_end_of(&p->list.a[at - 1], sender, m))
         at = p->list.a[at - 1].next;
     return at;
 }
@@ -98,7 +119,8 @@ static uint32_t find_step(const struct marks_pairs *p, uint32_t sender)
 int marks_pairs_take(struct marks_pairs *p, const struct mark *m, uint32_t sender, marks_spans each,
                      void *arg)
 {
-    struct marks_span instant = {m->ts, m->ts, sender, 0, m->text};
+    struct marks_span instant = {
+        .start = m->ts, .end = m->ts, .sender = sender, .thread = m->thread, .text = m->text};
     uint32_t at = 0;
 
     switch (m->verb) {
@@ -109,11 +131,13 @@ int marks_pairs_take(struct marks_pairs *p, const struct mark *m, uint32_t sende
         begin(p, m, sender);
         return 0;
     case MARK_BEGIN:
+    case MARK_JOIN:
         begin(p, m, sender);
         return 0;
     case MARK_END:
-        at = find(p, sender, m->text);
-        if (!at && !*m->id && !strcmp(m->kind, "step"))
+    case MARK_LEAVE:
+        at = find(p, sender, m);
+        if (!at && m->verb == MARK_END && !*m->id && !strcmp(m->kind, "step"))
             at = find_step(p, sender);
         if (at)
             close_begun(p, at, m->ts, 0, each, arg);

@@ -2,7 +2,7 @@
 /*
  * From marks to spans: which end belongs to which begin. Pure, so that it can be tested without a socket.
  * Spans may nest and overlap; of several open ones with the same text an end closes the newest. A step lasts
- * until its sender's next step, or "end step".
+ * until its sender's next step, or "end step". Who joins a piece of work leaves it in the same thread.
  */
 #ifndef WPROF_RECORD_MARKS_PAIRS_H
 #define WPROF_RECORD_MARKS_PAIRS_H
@@ -17,6 +17,8 @@ enum { MARKS_OPEN_MAX = 65536 };
 struct marks_span {
     uint64_t start, end; /* CLOCK_MONOTONIC ns; equal: an instant */
     uint32_t sender;     /* as it was given */
+    pid_t thread;        /* of the begin, as it was given; 0: none */
+    int joined;          /* the thread's part in it, not the piece of work itself */
     int open;            /* not over at the end */
     const char *text;    /* "step 12"; borrowed for the call */
 };
@@ -27,13 +29,15 @@ struct marks_begun {
     uint64_t key;  /* in `open` */
     uint32_t next; /* older one of the same key, or the next free place; number + 1, 0: none */
     uint32_t sender;
+    pid_t thread;
+    int joined;
 };
 
 struct marks_pairs {
     VEC(struct marks_begun) list;
     uint32_t free;
     size_t n;           /* open ones */
-    struct map open;    /* hash of {sender, text} -> number of the newest + 1 */
+    struct map open;    /* hash of {sender, text, who joined} -> number of the newest + 1 */
     struct map step;    /* sender -> number of its step + 1 */
     uint64_t unmatched; /* ends without a begin */
     uint64_t over;      /* begins beyond MARKS_OPEN_MAX */

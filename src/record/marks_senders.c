@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/marks_senders.h"
 
+#include "base/hash.h"
 #include "platform/proctask.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@ void marks_senders_release(struct marks_senders *s)
     vec_release(&s->list);
     map_release(&s->by_pid);
     map_release(&s->leaders);
+    map_release(&s->threads);
+    map_release(&s->tids);
 }
 
 static int is_target(const struct record_ctx *ctx, pid_t pid)
@@ -108,6 +111,7 @@ static void scan(struct marks_senders *s)
     for (; s->scanned < tasks->list.n; s->scanned++) {
         const struct task *t = &tasks->list.a[s->scanned];
 
+        *map_put(&s->threads, hash_mix((uint64_t)pid_of(t), t->ns_tid ? t->ns_tid : t->tid)) = s->scanned + 1;
         if (t->leader == s->scanned + 1)
             *map_put(&s->leaders, (uint64_t)pid_of(t)) = s->scanned + 1;
     }
@@ -168,4 +172,52 @@ int marks_senders_task(struct marks_senders *s, uint32_t sender, int last, uint3
         x->task = enter_task(s, x);
     *task = x->task;
     return x->task || !x->inside;
+}
+
+/* ---- threads ---- */
+
+static pid_t find_tid(pid_t pid, pid_t own)
+{
+    struct pid_list threads = {0};
+    struct proctask st;
+    pid_t tid = 0;
+
+    if (!pid)
+        return own;
+    if (!proctask_stat(pid, own, &st) && proctask_own_tid(pid, own) == (uint32_t)own)
+        return own;
+    if (proctask_threads(pid, &threads))
+        threads.list.n = 0;
+    for (size_t i = 0; i < threads.list.n && !tid; i++)
+        if (proctask_own_tid(pid, threads.list.a[i]) == (uint32_t)own)
+            tid = threads.list.a[i];
+    vec_release(&threads.list);
+    return tid ? tid : own;
+}
+
+pid_t marks_senders_tid(struct marks_senders *s, uint32_t sender, pid_t own)
+{
+    uint64_t *tid = map_put(&s->tids, (uint64_t)sender << 32 | (uint32_t)own);
+
+    if (!*tid)
+        *tid = (uint64_t)find_tid(s->list.a[sender].pid, own);
+    return (pid_t)*tid;
+}
+
+int marks_senders_thread(struct marks_senders *s, uint32_t sender, pid_t tid, int last, uint32_t *task)
+{
+    const struct marks_sender *x = &s->list.a[sender];
+    uint64_t *found;
+
+    if (!marks_senders_task(s, sender, last, task))
+        return 0;
+    if (!*task || !tid || tid == x->pid)
+        return 1;
+    scan(s);
+    found = map_get(&s->threads, hash_mix((uint64_t)x->pid, (uint64_t)tid));
+    if (found && s->ctx->store->tasks.list.a[*found - 1].pid == s->ctx->store->tasks.list.a[*task - 1].pid)
+        *task = (uint32_t)*found;
+    else
+        return last;
+    return 1;
 }

@@ -21,6 +21,8 @@ struct marks_senders {
     VEC(struct marks_sender) list;
     struct map by_pid;  /* -> number of the latest + 1 */
     struct map leaders; /* pid -> the store's latest task that leads a process of that pid */
+    struct map threads; /* hash of {pid, tid} -> the store's latest task of that thread */
+    struct map tids;    /* sender << 32 | tid as it names itself -> tid in wprof's namespace */
     uint32_t scanned;   /* tasks of the store that are in it */
 };
 
@@ -35,5 +37,13 @@ uint32_t marks_senders_find(struct marks_senders *s, pid_t pid, uid_t uid, pid_t
 /* Its task in *task: 0 is the whole recording's, for marks from outside of what is recorded. Returns 0 while
  * that can't be said yet, for no collector has met the process. last: nobody will, then it is entered. */
 int marks_senders_task(struct marks_senders *s, uint32_t sender, int last, uint32_t *task);
+
+/* The thread in wprof's pid namespace that names itself `own` in the sender's; `own` where that can't be
+ * seen. */
+pid_t marks_senders_tid(struct marks_senders *s, uint32_t sender, pid_t own);
+
+/* The same as marks_senders_task() of one of its threads. With `last` it is the process's task, where no
+ * collector has met the thread. */
+int marks_senders_thread(struct marks_senders *s, uint32_t sender, pid_t tid, int last, uint32_t *task);
 
 #endif

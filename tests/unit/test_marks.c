@@ -25,6 +25,8 @@ static const char *say(const char *line)
         return "-";
     snprintf(out, sizeof(out), "%d|%s|%s|%s|%lld@%d", m.verb, m.kind, m.id, m.text,
              m.numbered ? (long long)m.number : -1, (int)pid);
+    if (m.thread)
+        snprintf(out + strlen(out), sizeof(out) - strlen(out), "#%d", (int)m.thread);
     return out;
 }
 
@@ -39,6 +41,10 @@ static void lines(void **state)
     assert_string_equal(say("end step"), "2|step||step|-1@0");
     assert_string_equal(say("mark out of memory"), "3||out of memory|out of memory|-1@0");
     assert_string_equal(say("lost 5"), "4|||lost 5|5@0");
+    assert_string_equal(say("join request 7"), "5|request|7|request 7|7@0");
+    assert_string_equal(say("leave request 7"), "6|request|7|request 7|7@0");
+    assert_string_equal(say("#4712 begin request 7"), "1|request|7|request 7|7@0#4712");
+    assert_string_equal(say("@4711 #4712 end request 7"), "2|request|7|request 7|7@4711#4712");
     assert_string_equal(say("@4711 step 3"), "0|step|3|step 3|3@4711");
     assert_string_equal(say("step 18446744073709551615"),
                         "0|step|18446744073709551615|step 18446744073709551615|-1@0");
@@ -59,6 +65,10 @@ static void malformed(void **state)
                                       "@0 step 1",
                                       "@x step 1",
                                       "@99999999999 step 1",
+                                      "# step 1",
+                                      "#1 @1 step 1",
+                                      "join",
+                                      "leave",
                                       "hello"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -88,7 +98,10 @@ static void note(void *arg, const struct marks_span *s)
 {
     struct buf *out = arg;
 
-    buf_addf(out, "%u:%s[%llu-%llu%s] ", s->sender, s->text, (unsigned long long)s->start,
+    buf_addf(out, "%u", s->sender);
+    if (s->thread)
+        buf_addf(out, "#%d", (int)s->thread);
+    buf_addf(out, ":%s%s[%llu-%llu%s] ", s->joined ? "+" : "", s->text, (unsigned long long)s->start,
              (unsigned long long)s->end, s->open ? " open" : "");
 }
 
@@ -162,6 +175,25 @@ static void nested_and_overlapping(void **state)
     release(&b);
 }
 
+/* Another thread may end what one began; who joined it leaves it itself. */
+static void threads(void **state)
+{
+    struct bench b = {0};
+
+    take(&b, 1, "#5 begin request 1");
+    take(&b, 1, "#6 join request 1");
+    take(&b, 1, "#7 join request 1");
+    take(&b, 1, "#6 leave request 1");
+    expect(&b, "1#6:+request 1[20-40] ");
+    take(&b, 1, "#6 end request 1");
+    expect(&b, "1#5:request 1[10-50] ");
+    assert_int_equal(take(&b, 1, "#8 leave request 1"), -1);
+    assert_int_equal(take(&b, 1, "end request 1"), -1);
+    marks_pairs_finish(&b.pairs, 90, note, &b.out);
+    expect(&b, "1#7:+request 1[30-90 open] ");
+    release(&b);
+}
+
 /* A step that an explicit begin of the same text lies on. */
 static void step_below_another(void **state)
 {
@@ -220,6 +252,7 @@ int main(void)
         cmocka_unit_test(foreign_bytes),
         cmocka_unit_test(steps),
         cmocka_unit_test(nested_and_overlapping),
+        cmocka_unit_test(threads),
         cmocka_unit_test(step_below_another),
         cmocka_unit_test(no_time),
         cmocka_unit_test(bounded),
