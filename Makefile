@@ -5,7 +5,7 @@
 #   NO_PFM=1   leave libpfm4 out, even where it is installed; NO_LZMA=1 the same for liblzma
 #   NO_GRAPHVIZ=1  without libcgraph and libgvc: the topology without pictures
 #   NO_CMARK=1  without libcmark: wprof report without its HTML page
-#   NO_SQLITE=1  without SQLite: no import of Nsight Systems' databases
+#   NO_SQLITE=1  without SQLite: no query, no databases in or out
 #   NO_BPF=1   without recording in the kernel (tier A): needs no clang, bpftool, libbpf
 #   V=1        show the commands
 #   TORCH=no   demo and check do without PyTorch
@@ -112,7 +112,7 @@ $(O)/features.def: $(O)/features.mk
 	$(call feature,zlib,1,zlib $(call pkg,zlib),traces in gzip); \
 	$(call feature,graphviz,$(HAVE_GRAPHVIZ),graphviz $(call pkg,libgvc),pictures of the topology); \
 	$(call feature,cmark,$(HAVE_CMARK),cmark $(call pkg,libcmark),the page of a report); \
-	$(call feature,sqlite,$(HAVE_SQLITE),sqlite $(call pkg,sqlite3),databases of Nsight Systems); \
+	$(call feature,sqlite,$(HAVE_SQLITE),sqlite $(call pkg,sqlite3),query, databases in and out); \
 	$(call feature,pfm,$(HAVE_PFM),libpfm4,hardware events by name); \
 	} >$@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@

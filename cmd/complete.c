@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 
+#include "exchange/tables/sql.h"
 #include "platform/pfm.h"
 
 #include <ctype.h>
@@ -47,6 +48,12 @@ static void offer_events(const char *cur)
     pfm_list_release(&l);
 }
 
+static void offer_queries(const char *cur)
+{
+    for (size_t i = 0; i < tables_nqueries; i++)
+        offer(tables_queries[i].name, tables_queries[i].what, cur);
+}
+
 static void offer_pids(const char *cur)
 {
     DIR *proc = opendir("/proc");
@@ -75,9 +82,15 @@ static const struct {
     const char *name, *shell;
     void (*words)(const char *cur);
 } kinds[] = {
-    {"SESSION", ":dirs", NULL},    {"DIR", ":dirs", NULL},          {"FILE", ":files", NULL},
-    {"EVENT", NULL, offer_events}, {"PATTERN", NULL, offer_events}, {"COMMAND", NULL, offer_commands},
-    {"PID", NULL, offer_pids},     {"KEY", NULL, offer_settings},
+    {"STATEMENT", ":dirs", offer_queries},
+    {"SESSION", ":dirs", NULL},
+    {"DIR", ":dirs", NULL},
+    {"FILE", ":files", NULL},
+    {"EVENT", NULL, offer_events},
+    {"PATTERN", NULL, offer_events},
+    {"COMMAND", NULL, offer_commands},
+    {"PID", NULL, offer_pids},
+    {"KEY", NULL, offer_settings},
 };
 
 static void offer_kind(const char *name, const char *cur)
@@ -85,10 +98,10 @@ static void offer_kind(const char *name, const char *cur)
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         if (!strstr(name, kinds[i].name))
             continue;
+        if (kinds[i].words)
+            kinds[i].words(cur);
         if (kinds[i].shell)
             puts(kinds[i].shell);
-        else
-            kinds[i].words(cur);
         return;
     }
 }

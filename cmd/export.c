@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "product.h"
+#include "tables_open.h"
 
 #include "analyze/fold.h"
 #include "analyze/held.h"
@@ -22,8 +23,8 @@ struct export_opts {
 };
 
 static const struct opt options[] = {
-    OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded", "folded|chrome|perfetto|witty",
-               "what to write"),
+    OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded",
+               "folded|chrome|perfetto|witty|sqlite", "what to write"),
     OPT_STRING('m', "metric", struct export_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_STRING(0, "only", struct export_opts, only, "WHAT",
                "only what happened during step:12-20, request:7, outside:step"),
@@ -130,6 +131,23 @@ static int export_topology(const struct exporter *x, const struct export_opts *o
     return rc;
 }
 
+static int export_tables(const struct exporter *x, const struct export_opts *o, struct session *s,
+                         const struct cut *only, struct buf *out, struct err *e)
+{
+    struct tables *t;
+    struct export_input in = {.session = s};
+    int rc;
+
+    if (o->metric || o->split || o->gil || o->idle)
+        return err_set(e, "--metric, --split, --gil and --idle are for profiles: %s holds everything",
+                       x->name);
+    in.tables = t = tables_new(&tables_open_reader);
+    tables_add_open(t, s);
+    rc = x->run(&in, out, e);
+    tables_free(t);
+    return rc;
+}
+
 static int export(const struct export_opts *o, const char *path, struct err *e)
 {
     const struct exporter *x = exporter_find(o->format, e);
@@ -142,7 +160,8 @@ static int export(const struct export_opts *o, const char *path, struct err *e)
         return -1;
     rc = only_apply(&only, &s, o->only, e);
     if (!rc)
-        rc = (x->wants_topology   ? export_topology
+        rc = (x->wants_tables     ? export_tables
+              : x->wants_topology ? export_topology
               : x->wants_timeline ? export_timeline
                                   : export_profile)(x, o, &s, o->only ? &only : NULL, &out, e);
     if (!rc)

@@ -2,8 +2,8 @@
 #include "analyze/fold_frames.h"
 
 #include "base/hash.h"
+#include "model/frame_text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct wanted {
@@ -107,22 +107,16 @@ static uint32_t function(struct fold_frames *f, uint32_t id, const struct frame 
     return out;
 }
 
-/* Code that nobody can name. JIT addresses mean nothing to anybody, so all of a process's JIT code is one
- * frame. */
+/* Code that nobody can name. */
 static uint32_t unnamed(struct fold_frames *f, const struct frame *fr)
 {
-    const struct module *m = frames_module(&f->s->frames, fr->module);
-    const char *path = m ? strtab_get(&f->s->strings, m->path) : "";
-    unsigned long long addr = fr->addr;
-    char text[512];
+    struct buf text = {0};
+    uint32_t id;
 
-    if (fr->kind == FRAME_JIT || (m && m->kind == MODULE_JIT))
-        snprintf(text, sizeof(text), "[jit]");
-    else if (*path == '[')
-        snprintf(text, sizeof(text), "[%.*s+0x%llx]", (int)strcspn(path + 1, "]"), path + 1, addr);
-    else
-        snprintf(text, sizeof(text), "[%.400s+0x%llx]", *path ? base(path) : "unknown", addr);
-    return strtab_add(&f->p->strings, text);
+    frame_place(&f->s->frames, &f->s->strings, fr, &text);
+    id = strtab_addn(&f->p->strings, buf_str(&text), text.len);
+    buf_release(&text);
+    return id;
 }
 
 static void map_frame(struct fold_frames *f, uint32_t id)

@@ -174,21 +174,11 @@ void gpu_kernels_table(struct table *t, const struct gpu_trace *x, uint32_t devi
 
 /* ---- copies ---- */
 
-static const char *const places[GPU_PLACES] = {
-    [GPU_PLACE_UNKNOWN] = "?", [GPU_PAGEABLE] = "pageable", [GPU_PINNED] = "pinned",
-    [GPU_DEVICE] = "device",   [GPU_ARRAY] = "array",       [GPU_MANAGED] = "managed",
-};
-
-static const char *place(unsigned place_id)
-{
-    return places[place_id < GPU_PLACES ? place_id : GPU_PLACE_UNKNOWN];
-}
-
 static char *copy_label(uint64_t key)
 {
     if (key >> 16 == GPU_SET)
-        return mem_printf("set %s", place(key & 0xff));
-    return mem_printf("copy %s -> %s", place(key >> 8 & 0xff), place(key & 0xff));
+        return mem_printf("set %s", gpu_place_name(key & 0xff));
+    return mem_printf("copy %s -> %s", gpu_place_name(key >> 8 & 0xff), gpu_place_name(key & 0xff));
 }
 
 void gpu_copies_table(struct table *t, const struct gpu_trace *x, uint32_t device)

@@ -39,10 +39,17 @@ static void name_frames(struct session *s)
 
 int open_session(struct session *s, const char *path, struct err *e)
 {
-    if (session_open(s, path, e))
+    if (session_open_meta(s, path, e))
         return -1;
     if (!path)
         log_info("session: %s (the newest here)", s->path);
+    return open_log(s, e);
+}
+
+int open_log(struct session *s, struct err *e)
+{
+    if (session_load(s, e))
+        return -1;
     if (s->meta.damage)
         log_warn("%s: %s", s->path, s->meta.damage);
     else if (s->bad_bytes)

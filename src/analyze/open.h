@@ -13,4 +13,7 @@
  */
 int open_session(struct session *s, const char *path, struct err *e);
 
+/* The second half of it, of one that session_open_meta() opened. -1 with `e`: it is released. */
+int open_log(struct session *s, struct err *e);
+
 #endif

@@ -18,6 +18,16 @@ const char *gpu_op_name(unsigned op)
     return op < GPU_OPS ? ops[op] : ops[GPU_NONE];
 }
 
+static const char *const places[GPU_PLACES] = {
+    [GPU_PLACE_UNKNOWN] = "?", [GPU_PAGEABLE] = "pageable", [GPU_PINNED] = "pinned",
+    [GPU_DEVICE] = "device",   [GPU_ARRAY] = "array",       [GPU_MANAGED] = "managed",
+};
+
+const char *gpu_place_name(unsigned place)
+{
+    return places[place < GPU_PLACES ? place : GPU_PLACE_UNKNOWN];
+}
+
 void gpu_works_release(struct gpu_works *g)
 {
     vec_release(&g->list);

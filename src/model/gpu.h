@@ -48,6 +48,8 @@ enum gpu_place {
     GPU_PLACES
 };
 
+const char *gpu_place_name(unsigned place); /* "pageable"; "?" for unknown ones */
+
 struct gpu_work {
     uint32_t name; /* strtab: the kernel (demangled), the call, the operator */
     uint32_t context, stream;

@@ -43,7 +43,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const struct graph_attr *const *)a)->name, (*(const struct graph_attr *const *)b)->name);
 }
 
-static void write_attrs(struct json_writer *w, const struct graph_attrs *attrs)
+void graph_attrs_json(struct json_writer *w, const char *key, const struct graph_attrs *attrs)
 {
     size_t n = attrs->list.n;
     const struct graph_attr **sorted = mem_alloc(n * sizeof(struct graph_attr *));
@@ -52,7 +52,7 @@ static void write_attrs(struct json_writer *w, const struct graph_attrs *attrs)
         sorted[i] = &attrs->list.a[i];
     if (n)
         qsort(sorted, n, sizeof(struct graph_attr *), by_name);
-    json_object(w, "attrs");
+    json_object(w, key);
     for (size_t i = 0; i < n; i++)
         write_attr(w, sorted[i]);
     json_end_object(w);
@@ -85,7 +85,7 @@ static void write_node(struct json_writer *w, const struct graph_node *n, const 
     if (*n->instance)
         json_str(w, "instance", n->instance);
     write_seen(w, n->source, n->first_ns, n->last_ns, n->weight, n->confidence);
-    write_attrs(w, &n->attrs);
+    graph_attrs_json(w, "attrs", &n->attrs);
     json_end_object(w);
     buf_release(&label);
 }
@@ -105,7 +105,7 @@ static void write_edge(struct json_writer *w, const struct graph_edge *e, const 
     json_u64(w, "messages_ba", swapped ? e->messages_ab : e->messages_ba);
     write_seen(w, e->source, e->first_ns, e->last_ns, e->weight, e->confidence);
     if (e->attrs.list.n)
-        write_attrs(w, &e->attrs);
+        graph_attrs_json(w, "attrs", &e->attrs);
     json_end_object(w);
 }
 

@@ -15,6 +15,9 @@ void graph_json_write(const struct graph *g, int indent, struct buf *out);
 int graph_json_read(struct graph *g, const char *text, size_t n, struct err *e);
 
 struct json_value;
+struct json_writer;
+/* An object of them, sorted by name. */
+void graph_attrs_json(struct json_writer *w, const char *key, const struct graph_attrs *attrs);
 /* An attribute of any type that JSON has. */
 void graph_attr_from_json(struct graph *g, struct graph_attrs *to, const char *name,
                           const struct json_value *v);

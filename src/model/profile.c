@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/profile.h"
 
-#include "model/frames.h"
+#include "model/frame_text.h"
 
 #include <string.h>
 
@@ -23,18 +23,6 @@ void profile_release(struct profile *p)
 void profile_frame_label(const struct profile *p, uint32_t frame, struct buf *out)
 {
     const struct profile_frame *f = &p->frames.a[frame];
-    const char *func = strtab_get(&p->strings, f->func), *file = strtab_get(&p->strings, f->file);
-    const char *slash = strrchr(file, '/');
-    size_t n = strlen(func);
 
-    buf_add(out, func, n);
-    if (slash)
-        file = slash + 1;
-    if (!*file || (f->kind != FRAME_PYTHON && f->kind != FRAME_JIT && !f->line) ||
-        (n && func[n - 1] == ')' && f->kind == FRAME_PYTHON))
-        return;
-    if (f->line)
-        buf_addf(out, " (%s:%u)", file, f->line);
-    else
-        buf_addf(out, " (%s)", file);
+    frame_label(strtab_get(&p->strings, f->func), strtab_get(&p->strings, f->file), f->line, f->kind, out);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/profile.h"
+
+#include "model/frame_text.h"
 #include "model/stacks.h"
 
 #include <stdio.h>
@@ -34,18 +36,6 @@ struct text_tree {
     const struct profile_folded_sink *sink;
 };
 
-static void clean(char *s, size_t n)
-{
-    if (n == 1 && *s == ' ') /* all there is of a name in what perf script printed */
-        return;
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)s[i] < 0x20 || s[i] == ';' || s[i] == 0x7f)
-            s[i] = '_';
-    /* Readers take the spaces before the value as part of the separator. */
-    for (; n && s[n - 1] == ' '; n--)
-        s[n - 1] = '_';
-}
-
 static void make_labels(struct text_tree *t, const struct profile *p)
 {
     struct buf b = {0};
@@ -56,7 +46,7 @@ static void make_labels(struct text_tree *t, const struct profile *p)
         profile_frame_label(p, i, &b);
         if (!b.len)
             buf_addch(&b, '?');
-        clean(b.data, b.len);
+        frame_fold_text(b.data, b.len);
         t->label[i] = strtab_addn(&t->labels, b.data, b.len);
     }
     buf_release(&b);

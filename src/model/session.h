@@ -142,6 +142,10 @@ struct session {
  * block.
  */
 int session_open(struct session *s, const char *path, struct err *e);
+/* The same of meta.json alone: the store is empty, and `sealed` 0. */
+int session_open_meta(struct session *s, const char *path, struct err *e);
+/* The log of a session that session_open_meta() opened. -1 with `e`: it is released. */
+int session_load(struct session *s, struct err *e);
 void session_release(struct session *s);
 
 #endif

@@ -194,7 +194,7 @@ static int load_log(struct session *s, int dirfd, struct err *e)
     return 0;
 }
 
-int session_open(struct session *s, const char *path, struct err *e)
+int session_open_meta(struct session *s, const char *path, struct err *e)
 {
     int dirfd, rc;
 
@@ -204,15 +204,28 @@ int session_open(struct session *s, const char *path, struct err *e)
         return err_set(e,
                        "no session in the current directory (name one, or record one: wprof record -- CMD)");
     dirfd = open_dir(s->path, e);
-    if (dirfd < 0) {
-        session_release(s);
-        return -1;
-    }
-    rc = load_meta(s, dirfd, e) || load_log(s, dirfd, e) ? -1 : 0;
-    close(dirfd);
+    rc = dirfd < 0 ? -1 : load_meta(s, dirfd, e);
+    if (dirfd >= 0)
+        close(dirfd);
     if (rc)
         session_release(s);
     return rc;
+}
+
+int session_load(struct session *s, struct err *e)
+{
+    int dirfd = open_dir(s->path, e), rc = dirfd < 0 ? -1 : load_log(s, dirfd, e);
+
+    if (dirfd >= 0)
+        close(dirfd);
+    if (rc)
+        session_release(s);
+    return rc;
+}
+
+int session_open(struct session *s, const char *path, struct err *e)
+{
+    return session_open_meta(s, path, e) ? -1 : session_load(s, e);
 }
 
 void session_release(struct session *s)

@@ -18,7 +18,7 @@ struct text_style {
 /* Foreign text, safe for a terminal: control bytes become '?'. At most `width` columns (0: all of it). */
 void text_clean(const char *s, size_t width, struct buf *out);
 
-/* A heading line, then the rows, columns aligned; what was left out is said below. */
+/* A heading line (NULL: none), then the rows, columns aligned; what was left out is said below. */
 void text_table(const struct table *t, const char *heading, const struct text_style *style, struct buf *out);
 
 /* One cell as tables show it: "12.3 %", "1.5 s", "-" where nothing was measured; foreign text made safe. */

@@ -168,7 +168,8 @@ void text_table(const struct table *t, const char *heading, const struct text_st
 
     measure(t, width);
     fit(t, width, style->width);
-    buf_addf(out, "%s%s%s\n", style->color ? "\033[1m" : "", heading, style->color ? "\033[0m" : "");
+    if (heading)
+        buf_addf(out, "%s%s%s\n", style->color ? "\033[1m" : "", heading, style->color ? "\033[0m" : "");
     if (!t->cells.n) {
         buf_addstr(out, "  none\n");
     } else {

@@ -10,17 +10,20 @@
 #include "model/session.h"
 #include "model/timeline.h"
 
+struct tables;
+
 struct export_input {
     const struct session *session;
     const struct profile *profile;   /* folded as the command was told to; metric 0 is the one asked for */
-    const struct timeline *timeline; /* whole; of the three, an exporter gets the one that it wants */
+    const struct timeline *timeline; /* whole; of these, an exporter gets the one that it wants */
     const struct graph *topology;
+    struct tables *tables;
 };
 
 struct exporter {
     const char *name;    /* "folded" */
     const char *summary; /* one line, no full stop */
-    int wants_timeline, wants_topology;
+    int wants_timeline, wants_topology, wants_tables;
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*run)(const struct export_input *in, struct buf *out, struct err *e);
 };
