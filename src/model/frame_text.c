@@ -42,6 +42,22 @@ void frame_place(const struct frames *f, const struct strtab *strings, const str
         buf_addf(out, "[%.400s+0x%llx]", *path ? base(path) : "unknown", addr);
 }
 
+void frame_text(const struct frames *f, const struct strtab *strings, const struct frame *frame,
+                const struct frame_name *name, struct buf *out)
+{
+    const struct module *m = frames_module(f, frame->module);
+    const char *func = name ? strtab_get(strings, name->func) : "";
+
+    if (!name)
+        frame_place(f, strings, frame, out);
+    else if (m && !func[strspn(func, " ")])
+        buf_addf(out, "[%s]", base(strtab_get(strings, m->path)));
+    else
+        frame_label(func, strtab_get(strings, name->file), 0, frame->kind, out);
+    if (!out->len)
+        buf_addch(out, '?');
+}
+
 void frame_fold_text(char *s, size_t n)
 {
     if (n == 1 && *s == ' ') /* all there is of a name in what perf script printed */

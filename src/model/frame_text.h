@@ -16,6 +16,11 @@ void frame_label(const char *func, const char *file, uint32_t line, unsigned kin
 void frame_place(const struct frames *f, const struct strtab *strings, const struct frame *frame,
                  struct buf *out);
 
+/* Appends one of a frame's names as the default of every view has it, NULL: it has none; without its line.
+ * Names that are blank, as importers find them in libraries, are "[libfoo.so]". */
+void frame_text(const struct frames *f, const struct strtab *strings, const struct frame *frame,
+                const struct frame_name *name, struct buf *out);
+
 /* Makes a frame's text one that folded lines can hold: `;` and control bytes become `_`, as do spaces at the
  * end. */
 void frame_fold_text(char *s, size_t n);

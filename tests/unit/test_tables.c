@@ -103,7 +103,8 @@ static void check_two_sessions(struct sqlite *db)
            "offcpu|100|250|futex|futex 0x1|load;er|0");
     expect(db, "SELECT what, dur, reason, waker FROM spans WHERE kind = 'mark'", "step 1|20|NULL|NULL");
     expect(db,
-           "SELECT op, kernels.name, kernels.ts, kernels.dur, device, grid, block, bytes, calls.name FROM "
+           "SELECT kernels.op, kernels.name, kernels.ts, kernels.dur, device, grid, block, kernels.bytes, "
+           "calls.name FROM "
            "kernels\n"
            "JOIN calls USING (session, correlation) JOIN tasks p ON p.id = kernels.task",
            "kernel|gemm|200|60|1|4x2x1|NULL|NULL|cudaLaunchKernel");

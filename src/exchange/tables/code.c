@@ -83,12 +83,7 @@ static void frame_name(struct tables_cell *c, uint32_t id, const struct frame_na
     const struct frame *f = frames_get(&c->s->store.frames, id);
 
     buf_clear(c->text);
-    if (n)
-        frame_label(tables_string(c, n->func), tables_string(c, n->file), 0, f->kind, c->text);
-    else
-        frame_place(&c->s->store.frames, &c->s->store.strings, f, c->text);
-    if (!c->text->len)
-        buf_addch(c->text, '?');
+    frame_text(&c->s->store.frames, &c->s->store.strings, f, n, c->text);
     frame_fold_text(c->text->data, c->text->len);
     tables_text(c, c->text->data);
 }
