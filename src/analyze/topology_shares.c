@@ -11,12 +11,28 @@
 
 enum kind_of_time { CPU, OFFCPU, GIL, IO, RUNQ, GPU, TIMES };
 
+/* By what two processes may be joined that wait for each other, as far as the wait tells. */
+enum means { BY_TCP, BY_UNIX, BY_SOCKET, BY_PIPE, BY_MEMORY, BY_ANY, BY_NONE, MEANS };
+enum { MEANS_EDGES = 5 };
+
+static const struct {
+    size_t n;
+    enum graph_relation edge[MEANS_EDGES];
+} edges_of[MEANS] = {
+    [BY_TCP] = {1, {GRAPH_EDGE_TCP}},
+    [BY_UNIX] = {1, {GRAPH_EDGE_UNIX}},
+    [BY_SOCKET] = {3, {GRAPH_EDGE_TCP, GRAPH_EDGE_UNIX, GRAPH_EDGE_UDP}},
+    [BY_PIPE] = {2, {GRAPH_EDGE_PIPE, GRAPH_EDGE_FIFO}},
+    [BY_MEMORY] = {1, {GRAPH_EDGE_SHM}},
+    [BY_ANY] = {5, {GRAPH_EDGE_TCP, GRAPH_EDGE_UNIX, GRAPH_EDGE_UDP, GRAPH_EDGE_PIPE, GRAPH_EDGE_FIFO}},
+};
+
 struct sums {
     struct graph *g;
     const struct store *s;
     struct graph_node **node; /* of the process of task id - 1; NULL: none */
     uint64_t (*ns)[TIMES];    /* of the node of that index */
-    struct map waits;         /* waiter's index << 32 | the other's -> ns */
+    struct map waits[MEANS];  /* waiter's index << 32 | the other's -> ns */
     struct map ends; /* what was waited for (a string's id) -> index of who is there + 1; 0: nobody */
 };
 
@@ -104,6 +120,28 @@ static struct graph_node *at_other_end(struct sums *x, const struct wait *w)
     return n;
 }
 
+static int begins(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+static enum means means_of(const struct sums *x, const struct wait *w)
+{
+    const char *what = w->what ? strtab_get(&x->s->strings, w->what) : "";
+
+    if (w->reason == WAIT_FUTEX)
+        return BY_MEMORY;
+    if (w->reason != WAIT_SOCKET && w->reason != WAIT_PIPE && w->reason != WAIT_POLL)
+        return w->reason == WAIT_UNKNOWN ? BY_ANY : BY_NONE;
+    if (begins(what, "tcp "))
+        return BY_TCP;
+    if (begins(what, "unix:"))
+        return BY_UNIX;
+    if (begins(what, "pipe:"))
+        return BY_PIPE;
+    return w->reason == WAIT_SOCKET ? BY_SOCKET : w->reason == WAIT_PIPE ? BY_PIPE : BY_ANY;
+}
+
 static void add_wait(struct sums *x, const struct event *ev, struct graph_node *n)
 {
     const struct wait *w = waits_get(&x->s->waits, ev->attr);
@@ -115,7 +153,7 @@ static void add_wait(struct sums *x, const struct event *ev, struct graph_node *
     if (w && !by)
         by = at_other_end(x, w);
     if (by && by != n)
-        *map_put(&x->waits, (uint64_t)n->index << 32 | by->index) += ev->dur;
+        *map_put(&x->waits[means_of(x, w)], (uint64_t)n->index << 32 | by->index) += ev->dur;
 }
 
 static void add_gpu(struct sums *x, const struct event *ev, const struct graph_node *n)
@@ -174,51 +212,60 @@ static void tell_processes(struct sums *x)
     free(done);
 }
 
-/* The channel by which data came from b to a; else the first that there is. */
-static struct graph_edge *channel_of(const struct graph *g, struct graph_node *a, struct graph_node *b)
+/* The channel of these means by which data came from b to a; else the only one, whatever is known of its
+ * data. NULL: none, or it is not clear which. */
+static struct graph_edge *channel_of(const struct graph *g, enum means by, struct graph_node *a,
+                                     struct graph_node *b)
 {
-    static const enum graph_relation kinds[] = {GRAPH_EDGE_TCP,  GRAPH_EDGE_UNIX, GRAPH_EDGE_PIPE,
-                                                GRAPH_EDGE_FIFO, GRAPH_EDGE_UDP,  GRAPH_EDGE_SHM};
-    struct graph_edge *first = NULL;
+    struct graph_edge *carries = NULL, *there = NULL;
+    size_t carrying = 0, all = 0;
 
-    for (size_t i = 0; i < 2 * ARRAY_SIZE(kinds); i++) {
-        struct graph_edge *e =
-            i % 2 ? graph_find_edge(g, kinds[i / 2], a, b) : graph_find_edge(g, kinds[i / 2], b, a);
+    for (size_t i = 0; i < 2 * edges_of[by].n; i++) {
+        struct graph_edge *e = i % 2 ? graph_find_edge(g, edges_of[by].edge[i / 2], a, b)
+                                     : graph_find_edge(g, edges_of[by].edge[i / 2], b, a);
 
-        if (e && (e->a == b ? e->bytes_ab : e->bytes_ba))
-            return e;
-        if (!first)
-            first = e;
+        if (!e || e == there)
+            continue;
+        there = e;
+        all++;
+        if (e->a == b ? e->bytes_ab : e->bytes_ba) {
+            carries = e;
+            carrying++;
+        }
     }
-    return first;
+    return carrying == 1 ? carries : all == 1 ? there : NULL;
 }
 
-static void tell_waits(struct sums *x)
+static void tell_waits(struct sums *x, enum means by)
 {
     const struct map_slot *slot;
 
-    for (size_t i = 0; (slot = map_next(&x->waits, &i));) {
+    for (size_t i = 0; (slot = map_next(&x->waits[by], &i));) {
         struct graph_node *a = x->g->nodes.a[slot->key >> 32], *b = x->g->nodes.a[(uint32_t)slot->key];
-        struct graph_edge *e = channel_of(x->g, a, b);
+        struct graph_edge *e = channel_of(x->g, by, a, b);
+        const char *end = e && e->a == a ? "waited_a_ns" : "waited_b_ns";
 
         if (e)
-            graph_set_int(x->g, &e->attrs, a == e->a ? "waited_a_ns" : "waited_b_ns", (int64_t)slot->val);
+            graph_set_int(x->g, &e->attrs, end, graph_attr_int(&e->attrs, end, 0) + (int64_t)slot->val);
         graph_edge_weight(graph_edge(x->g, GRAPH_EDGE_WAIT, a, b), (double)slot->val);
     }
 }
 
 void topology_shares(struct graph *g, const struct store *s)
 {
-    struct sums x = {
-        g,   s,  mem_calloc(s->tasks.list.n + 1, sizeof(*x.node)), mem_calloc(g->nodes.n + 1, sizeof(*x.ns)),
-        {0}, {0}};
+    struct sums x = {.g = g,
+                     .s = s,
+                     .node = mem_calloc(s->tasks.list.n + 1, sizeof(*x.node)),
+                     .ns = mem_calloc(g->nodes.n + 1, sizeof(*x.ns))};
 
     for (size_t i = 0; i < s->tasks.list.n; i++)
         x.node[i] = node_of(&x, &s->tasks.list.a[i]);
     add_up(&x);
     tell_processes(&x);
-    tell_waits(&x);
-    map_release(&x.waits);
+    for (int by = 0; by < MEANS; by++) {
+        tell_waits(&x, (enum means)by);
+        map_release(&x.waits[by]);
+    }
     map_release(&x.ends);
     free(x.node);
     free(x.ns);

@@ -85,6 +85,53 @@ static void test_interrupts(void **state)
     store_release(&s);
 }
 
+static int64_t waited(const struct graph_edge *e)
+{
+    return graph_attr_int(&e->attrs, "waited_a_ns", 0);
+}
+
+/* Several channels join two: each wait is on the one that it was for, and a child's end is on none. */
+static void test_channels(void **state)
+{
+    struct store s = {0};
+    struct graph g;
+    uint32_t a = add_task(&s, 10, 5000 * (uint64_t)MS, 0), b = add_task(&s, 11, 5010 * (uint64_t)MS, 0);
+    struct graph_node *p, *q;
+    struct graph_edge *tcp, *unix_edge, *out, *in;
+    struct wait w = {.waker_task = b};
+
+    graph_init(&g);
+    p = graph_process(&g, 10, 1, 500);
+    q = graph_process(&g, 11, 10, 501);
+    tcp = graph_edge(&g, GRAPH_EDGE_TCP, p, q);
+    unix_edge = graph_edge(&g, GRAPH_EDGE_UNIX, p, q);
+    out = graph_edge(&g, GRAPH_EDGE_PIPE, p, q);
+    in = graph_edge(&g, GRAPH_EDGE_PIPE, q, p);
+    tcp->bytes_ba = 2;
+    in->bytes_ab = 40;
+    w.reason = WAIT_PIPE;
+    w.what = strtab_add(&s.strings, "pipe:[7] <- python3[11]");
+    add_wait(&s, a, MS, &w);
+    w.reason = WAIT_POLL;
+    add_wait(&s, a, 2 * MS, &w);
+    w.what = strtab_add(&s.strings, "unix:[8] - python3[11]");
+    add_wait(&s, a, 4 * MS, &w);
+    w.what = strtab_add(&s.strings, "tcp 127.0.0.1:40000 - 127.0.0.1:80 python3[11]");
+    add_wait(&s, a, 8 * MS, &w);
+    w = (struct wait){.waker_task = b, .reason = WAIT_CHILD};
+    add_wait(&s, a, 16 * MS, &w);
+    w.reason = WAIT_POLL; /* for several at once: two of them carry something */
+    add_wait(&s, a, 32 * MS, &w);
+    topology_shares(&g, &s);
+    assert_int_equal(waited(tcp), 8 * MS);
+    assert_int_equal(waited(unix_edge), 4 * MS);
+    assert_int_equal(graph_attr_int(&in->attrs, "waited_b_ns", 0), 3 * MS);
+    assert_int_equal(waited(out) + graph_attr_int(&out->attrs, "waited_b_ns", 0), 0);
+    assert_int_equal(graph_find_edge(&g, GRAPH_EDGE_WAIT, p, q)->weight, 63 * MS);
+    graph_release(&g);
+    store_release(&s);
+}
+
 /* Whose wait it was for is not known where several processes have the socket. */
 static void test_inherited(void **state)
 {
@@ -157,10 +204,8 @@ static void test_gpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interrupts),
-        cmocka_unit_test(test_inherited),
-        cmocka_unit_test(test_pid_again),
-        cmocka_unit_test(test_gpu),
+        cmocka_unit_test(test_interrupts), cmocka_unit_test(test_channels), cmocka_unit_test(test_inherited),
+        cmocka_unit_test(test_pid_again),  cmocka_unit_test(test_gpu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
