@@ -3,6 +3,7 @@
 #include "product.h"
 #include "remotes.h"
 #include "topo_limits.h"
+#include "topo_lines.h"
 #include "topology.h"
 
 #include "base/log.h"
@@ -160,26 +161,31 @@ static int emit(const struct topo_values *v, const struct buf *out, struct err *
     return fflush(stdout) ? err_sys(e, errno, "stdout") : 0;
 }
 
-static int is_json(const struct topo_values *v)
+static int are_lines(const struct topo_values *v)
 {
-    return !strcmp(v->format, "json") || !strcmp(v->format, "ndjson");
+    return !strcmp(v->format, "ndjson");
 }
 
-/* The product of one graph; lines of ndjson are added to `out`, and go at once where they go to stdout. */
+static int are_printed(const struct topo_values *v)
+{
+    return are_lines(v) && (!v->output || !strcmp(v->output, "-"));
+}
+
+static int is_json(const struct topo_values *v)
+{
+    return !strcmp(v->format, "json") || are_lines(v);
+}
+
+/* The product of one graph. */
 static int produce(const struct graph *g, const struct topo_values *v, struct buf *out, struct err *e)
 {
     struct topology_opts t = {v->format, v->layout, v->gexf, NULL, (size_t)v->max_nodes};
-    int lines = !strcmp(v->format, "ndjson"), rc;
 
     if (!is_json(v))
         return topology_product(g, &t, out, e);
-    graph_json_write(g, lines ? 0 : 2, out);
+    graph_json_write(g, are_lines(v) ? 0 : 2, out);
     buf_addch(out, '\n');
-    if (!lines || v->output)
-        return 0;
-    rc = emit(v, out, e);
-    buf_clear(out);
-    return rc;
+    return 0;
 }
 
 /* Something that asks us to end. */
@@ -194,29 +200,52 @@ static int is_interrupted(struct signals *s)
     return 0;
 }
 
-/* Waits until `ns` of CLOCK_MONOTONIC; 1: interrupted. */
-static int wait_until(struct signals *s, uint64_t ns)
-{
-    for (;;) {
-        struct pollfd p = {.fd = s->fd, .events = POLLIN};
-        uint64_t now;
-
-        if (is_interrupted(s))
-            return 1;
-        now = clock_monotonic();
-        if (now >= ns)
-            return 0;
-        poll(&p, 1, (int)((ns - now) / 1000000) + 1);
-    }
-}
-
 struct looks {
     const struct topo_values *values;
     struct topo_opts opts;
     struct graph all; /* of all looks together */
     struct buf out;
+    struct topo_lines lines;
     size_t n;
 };
+
+/* Waits until `ns` of CLOCK_MONOTONIC; 1: interrupted, -1 with `e`: nobody reads. */
+static int wait_until(struct looks *l, struct signals *s, uint64_t ns, struct err *e)
+{
+    for (;;) {
+        struct pollfd p[] = {{.fd = s->fd, .events = POLLIN}, {.fd = -1, .events = POLLOUT}};
+        uint64_t now;
+
+        if (is_interrupted(s))
+            return 1;
+        if (topo_lines_flush(&l->lines, e))
+            return -1;
+        now = clock_monotonic();
+        if (now >= ns)
+            return 0;
+        if (topo_lines_wait(&l->lines))
+            p[1].fd = l->lines.fd;
+        poll(p, 2, (int)((ns - now) / 1000000) + 1);
+    }
+}
+
+/* What has been left out until now is told in the next line. */
+static int put_line(struct looks *l, struct graph *g, struct err *e)
+{
+    char detail[96];
+
+    if (l->lines.dropped) {
+        snprintf(detail, sizeof(detail), "%llu looks left out until now: whoever reads is slower",
+                 (unsigned long long)l->lines.dropped);
+        graph_cover(g, &(struct graph_coverage){.source = "snapshots",
+                                                .state = "partial",
+                                                .detail = detail,
+                                                .vanished = l->lines.dropped});
+    }
+    if (produce(g, l->values, &l->out, e))
+        return -1;
+    return are_printed(l->values) ? topo_lines_put(&l->lines, &l->out, e) : 0;
+}
 
 /* 1: there is nothing more to look at, as when all the pids are gone: what was seen before is not lost by it.
  */
@@ -235,12 +264,38 @@ static int look(struct looks *l, struct err *e)
         log_warn("topology: ended early: %s", e->msg);
         rc = 1;
     }
-    if (!rc && !strcmp(l->values->format, "ndjson"))
-        rc = produce(&g, l->values, &l->out, e);
+    if (!rc && are_lines(l->values))
+        rc = put_line(l, &g, e);
     if (!rc)
         graph_merge(&l->all, &g, GRAPH_LATER, NULL);
     graph_release(&g);
     return rc;
+}
+
+/* With a reader that reads nothing, when all looks are taken; and how often it is asked. */
+#define PATIENCE_NS 10000000000u
+#define TURN_NS     100000000u
+
+/* The last line is finished, but whoever has asked us to end need not ask twice. */
+static int end_lines(struct looks *l, struct signals *s, int stop, struct err *e)
+{
+    uint64_t since = clock_monotonic(), patience = stop ? TURN_NS : PATIENCE_NS;
+
+    if (l->lines.dropped)
+        log_warn("topology: %llu of %zu looks were left out: whoever reads is slower",
+                 (unsigned long long)l->lines.dropped, l->n);
+    while (topo_lines_wait(&l->lines)) {
+        size_t before = l->lines.written;
+        int rc = wait_until(l, s, clock_monotonic() + TURN_NS, e);
+
+        if (rc < 0)
+            return -1;
+        if (l->lines.written != before)
+            since = clock_monotonic();
+        else if (rc || clock_monotonic() - since > patience)
+            return err_set(e, "stdout: whoever reads has stopped: the last line is cut off");
+    }
+    return 0;
 }
 
 static int look_for(struct looks *l, struct err *e)
@@ -260,10 +315,14 @@ static int look_for(struct looks *l, struct err *e)
             next = now;
         if (next > end)
             next = end;
-        stop = wait_until(&signals, next);
+        stop = wait_until(l, &signals, next, e);
         if (!stop)
             rc = look(l, e);
     }
+    if (stop < 0)
+        rc = -1;
+    if (rc >= 0 && end_lines(l, &signals, stop, e))
+        rc = -1;
     signals_give_back(&signals);
     return rc < 0 ? -1 : 0;
 }
@@ -293,13 +352,17 @@ static int run(const struct topo_values *v, const struct pids *pids, const struc
     l.opts.limits.numa_cpu = (double)v->numa_cpu / 100;
     l.opts.limits.numa_busy = (double)v->numa_busy / 100;
     graph_init(&l.all);
+    l.lines.fd = STDOUT_FILENO;
     rc = v->duration ? look_for(&l, e) : look(&l, e);
-    if (!rc && strcmp(v->format, "ndjson") != 0)
+    if (!rc && !v->duration)
+        rc = topo_lines_end(&l.lines, e);
+    if (!rc && !are_lines(v))
         rc = produce(&l.all, v, &l.out, e);
     if (!rc && l.out.len)
         rc = emit(v, &l.out, e);
     graph_release(&l.all);
     buf_release(&l.out);
+    topo_lines_release(&l.lines);
     return rc;
 }
 

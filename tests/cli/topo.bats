@@ -271,6 +271,31 @@ assert not [n for n in json.load(open(sys.argv[1]))["nodes"] if sys.argv[1] in n
     grep -q "ended early" "$BATS_TEST_TMPDIR/err"
 }
 
+@test "lines: a reader that stops costs looks, which are counted, and holds nobody up" {
+    "$PYTHON" - "$WPROF" 2>&1 <<'END'
+import fcntl, json, os, select, signal, subprocess, sys, tempfile
+def start(duration):
+    r, w = os.pipe()
+    fcntl.fcntl(w, 1031, 4096) # F_SETPIPE_SZ: less than a line
+    err = tempfile.TemporaryFile()
+    p = subprocess.Popen([sys.argv[1], "topo", "--duration", duration, "--interval", "50ms", "--format", "ndjson"], stdout=w, stderr=err)
+    os.close(w)
+    select.select([r], [], [])
+    return p, r, err
+def said(err):
+    err.seek(0)
+    return err.read().decode()
+p, r, err = start("300s") # nobody reads: it ends when it is asked to
+p.send_signal(signal.SIGINT)
+assert p.wait(60) == 3 and "cut off" in said(err), said(err)
+p, r, err = start("1s")
+select.select([], [], [], 1.5) # what is read late is whole
+lines = os.fdopen(r).read().splitlines()
+assert p.wait(60) == 0 and all(json.loads(line)["nodes"] for line in lines), said(err)
+assert "looks were left out" in said(err) and len(lines) < 20, (said(err), len(lines))
+END
+}
+
 @test "--duration: ^C ends it, and what was seen is shown" {
     "$WPROF" topo --duration 30s --interval 100ms --format json -o "$BATS_TEST_TMPDIR/t.json" 2>/dev/null &
     pid=$!
