@@ -2,7 +2,6 @@
 #include "platform/dcmi.h"
 #include "platform/symbols.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,14 +169,15 @@ static int read_all(struct dcmi *d, const struct api *api, struct err *e)
 
 int dcmi_read(struct dcmi *d, struct err *e)
 {
-    void *library = dlopen("libdcmi.so", RTLD_NOW | RTLD_LOCAL);
     struct api api = {0};
+    void *library;
+    int rc = symbols_open(&library, "libdcmi.so", e);
 
     *d = (struct dcmi){0};
-    if (!library)
-        library = dlopen("/usr/local/dcmi/libdcmi.so", RTLD_NOW | RTLD_LOCAL); /* where the driver puts it */
-    if (!library)
-        return 1;
+    if (rc > 0)
+        rc = symbols_open(&library, "/usr/local/dcmi/libdcmi.so", e); /* where the driver puts it */
+    if (rc)
+        return rc < 0 ? err_wrap(e, "Ascend's management library cannot be loaded") : 1;
     return load(&api, library, e) ? -1 : read_all(d, &api, e); /* its threads may live on: it stays */
 }
 

@@ -287,13 +287,13 @@ static int read_all(struct nvml *n, const struct api *api, struct err *e)
 
 int nvml_read(struct nvml *n, struct err *e)
 {
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     struct api api = {0};
-    int rc;
+    void *library;
+    int rc = symbols_open(&library, "libnvidia-ml.so.1", e);
 
     *n = (struct nvml){0};
-    if (!library)
-        return 1;
+    if (rc)
+        return rc < 0 ? err_wrap(e, "NVIDIA's management library cannot be loaded") : 1;
     rc = load(&api, library, e) ? -1 : read_all(n, &api, e);
     dlclose(library);
     return rc;

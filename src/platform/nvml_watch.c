@@ -75,7 +75,7 @@ struct nvml_watch {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t wake;
     VEC(struct nvml_look) looks;
-    char why[256];
+    char why[1200];
     int stop;
 };
 
@@ -157,8 +157,11 @@ static void *watch(void *arg)
 {
     struct nvml_watch *w = arg;
     unsigned count = 0;
-    int rc = w->api.init();
+    int rc;
 
+    if (*w->why)
+        return NULL;
+    rc = w->api.init();
     if (rc == SUCCESS)
         rc = w->api.count(&count);
     if (rc != SUCCESS) {
@@ -174,12 +177,21 @@ static void *watch(void *arg)
     return NULL;
 }
 
+/* -1: there is none. What keeps one that is there from serving goes to `why`. */
 static int load(struct nvml_watch *w)
 {
-    w->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!w->library)
+    struct err e = {0};
+    const char *missing;
+    int rc = symbols_open(&w->library, "libnvidia-ml.so.1", &e);
+
+    if (rc > 0)
         return -1;
-    return symbols_load(&w->api, w->library, symbols, ARRAY_SIZE(symbols)) ? -1 : 0;
+    missing = rc ? NULL : symbols_load(&w->api, w->library, symbols, ARRAY_SIZE(symbols));
+    if (rc)
+        snprintf(w->why, sizeof(w->why), "NVIDIA's management library cannot be loaded: %s", e.msg);
+    else if (missing)
+        snprintf(w->why, sizeof(w->why), "NVIDIA's management library has no %s: it is too old", missing);
+    return 0;
 }
 
 /* The recorder's signals are its main thread's. */
@@ -257,6 +269,7 @@ void nvml_watch_free(struct nvml_watch *w)
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
     vec_release(&w->looks);
-    dlclose(w->library);
+    if (w->library)
+        dlclose(w->library);
     free(w);
 }
