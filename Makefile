@@ -9,6 +9,7 @@
 #   NO_BPF=1   without recording in the kernel (tier A): needs no clang, bpftool, libbpf
 #   V=1        show the commands
 #   TORCH=no   demo and check do without PyTorch
+# portable: a tarball for machines without packages, in the build folder; portable-check: runs it in other suites of Debian.
 
 VERSION := 0.1.0
 
@@ -28,9 +29,11 @@ CPPFLAGS += -D_GNU_SOURCE -Isrc -Icmd -I. -I$(O)
 # Hidden: a library that calls its own graph_init() must not get ours of that name.
 ALL_CFLAGS = -std=gnu11 -fvisibility=hidden $(CFLAGS) $(WARN) -MMD -MP $(SANITIZE)
 LDFLAGS += $(SANITIZE)
+# In debug information: a build is the same wherever the sources lie.
+ANYWHERE := -ffile-prefix-map=$(CURDIR)=.
 
 # Goals that work before anything is installed, or that call make again once it is.
-LATER := help deps deps-check demo check bench pythons fuzz clean
+LATER := help deps deps-check demo check bench pythons fuzz clean portable-pack install-files portable-check
 ifneq ($(filter-out $(LATER),$(or $(MAKECMDGOALS),all)),)
 include $(O)/features.mk
 endif
@@ -142,7 +145,7 @@ AGENT_CFLAGS := -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -ffunction-sections 
                 $(WARN) -MMD -MP
 $(O)/pic/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
-	$(call quiet,CC)$(CC) $(CPPFLAGS) $(AGENT_CFLAGS) -c -o $@ $<
+	$(call quiet,CC)$(CC) $(CPPFLAGS) $(AGENT_CFLAGS) $(ANYWHERE) -c -o $@ $<
 
 $(AGENT): $(AGENT_SRC:%.c=$(O)/pic/%.o) src/agent/symbols.map
 	$(call quiet,LD)$(CC) -shared -static-libgcc -Wl,-soname,$(@F) -Wl,--version-script=src/agent/symbols.map \
@@ -150,11 +153,11 @@ $(AGENT): $(AGENT_SRC:%.c=$(O)/pic/%.o) src/agent/symbols.map
 
 $(O)/%.o: %.c $(O)/flags | $(SKEL)
 	@mkdir -p $(@D)
-	$(call quiet,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
+	$(call quiet,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ANYWHERE) -c -o $@ $<
 
 $(O)/bpf/%.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
-	$(call quiet,BPF)$(CLANG) -O2 -g -target bpf -D__TARGET_ARCH_x86 -mcpu=v3 -I. -Wall -c -o $@ $<
+	$(call quiet,BPF)$(CLANG) -O2 -g -target bpf -D__TARGET_ARCH_x86 -mcpu=v3 -I. -Wall $(ANYWHERE) -c -o $@ $<
 
 $(O)/wprof.bpf.o: $(BPFO)
 	$(call quiet,GEN)$(BPFTOOL) gen object $@ $^
@@ -252,6 +255,10 @@ demo:
 	@WPROF='$(abspath $(O))/wprof' OUT='$(O)/demo' examples/demo.sh
 
 install: all
+	@$(MAKE) --no-print-directory install-files
+
+# Of what is built.
+install-files:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d \
 		$(DESTDIR)$(PREFIX)/share/doc/wprof/examples/ci
@@ -266,11 +273,21 @@ install: all
 	@for p in $(if $(CMARK),$(MAN)); do d=$(DESTDIR)$(PREFIX)/share/man/man$${p##*.}; \
 		install -d $$d && install -m 644 $$p $$d/ || exit 1; done
 
+# ---- for machines without packages ----
+
+PACKED ?= $(O)
+portable: all
+	@$(MAKE) --no-print-directory portable-pack
+portable-pack:
+	@CC='$(CC)' portable/pack.sh '$(abspath $(O))' '$(PACKED)' $(VERSION)
+portable-check:
+	@WPROF_PORTABLE='$(abspath $(PACKED))' portable/check.sh '$(abspath $(O))/portable-roots'
+
 clean:
 	rm -rf $(O) $(O)-san $(O)-fuzz
 
 -include $(patsubst %.c,$(O)/%.d,$(SRC) $(CMD)) $(AGENT_SRC:%.c=$(O)/pic/%.d) $(UNIT:%=%.d) $(wildcard $(O)/tests/bench/*.d)
-.PHONY: all help man unit lint cli browser unit-programs replay-programs bench-programs check bench pythons kernels fuzz fuzz-run deps deps-check demo \
+.PHONY: all help man portable portable-pack portable-check install-files unit lint cli browser unit-programs replay-programs bench-programs check bench pythons kernels fuzz fuzz-run deps deps-check demo \
         install clean force
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/self.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -138,8 +139,10 @@ int main(int argc, char **argv)
     char *version_argv[] = {version, NULL};
     struct global_values g = {0};
     struct err e = {0};
-    int first = opt_parse(global_options, nglobal_options, 1, NULL, argc, argv, &g, &e);
+    int first;
 
+    self_begin();
+    first = opt_parse(global_options, nglobal_options, 1, NULL, argc, argv, &g, &e);
     if (first < 0) {
         log_error("%s", e.msg);
         return EXIT_USAGE;

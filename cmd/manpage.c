@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "manpage.h"
 
-#include <limits.h>
+#include "base/self.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,18 +27,16 @@ static char *try_page(int installed, const char *dir, const char *name)
 
 char *manpage_find(const char *name)
 {
-    char dir[PATH_MAX], *slash, *page;
-    ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+    struct err e = {0};
+    char *dir = self_program(&e), *slash = dir ? strrchr(dir, '/') : NULL, *page = NULL;
 
-    if (n < 0 || strchr(name, '/'))
-        return NULL;
-    dir[n] = '\0';
-    slash = strrchr(dir, '/');
-    if (!slash)
-        return NULL;
-    *slash = '\0';
-    page = try_page(0, dir, name);
-    return page ? page : try_page(1, dir, name);
+    if (slash && !strchr(name, '/')) {
+        *slash = '\0';
+        page = try_page(0, dir, name);
+        page = page ? page : try_page(1, dir, name);
+    }
+    free(dir);
+    return page;
 }
 
 struct filler {

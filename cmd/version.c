@@ -2,9 +2,14 @@
 #include "command.h"
 #include "product.h"
 
+#include "base/io.h"
 #include "base/json.h"
+#include "base/mem.h"
+#include "base/self.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct version_opts {
     int json;
@@ -26,7 +31,20 @@ static const struct feature features[] = {
 #undef FEATURE
 };
 
-static void print_json(void)
+/* The portable build's line about itself into out, which stays empty in others. */
+static void about_portable(struct buf *out)
+{
+    char *path = self_part(SELF_ABOUT);
+    struct err e = {0};
+
+    if (path && io_read_file(AT_FDCWD, path, out, &e))
+        buf_addf(out, "%s", e.msg);
+    while (out->len && out->data[out->len - 1] == '\n')
+        out->data[--out->len] = '\0';
+    free(path);
+}
+
+static void print_json(const char *portable)
 {
     struct buf out = {0};
     struct json_writer w = {.out = &out, .indent = 2};
@@ -34,6 +52,8 @@ static void print_json(void)
     json_object(&w, NULL);
     json_str(&w, "version", VERSION);
     json_str(&w, "license", "Apache-2.0");
+    if (*portable)
+        json_str(&w, "portable", portable);
     json_object(&w, "features");
     for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
         json_object(&w, features[i].name);
@@ -49,21 +69,30 @@ static void print_json(void)
     buf_release(&out);
 }
 
-static int version_run(const void *values, const struct config *cfg, int argc, char **argv)
+static void print_text(const char *portable)
 {
-    const struct version_opts *o = values;
-
-    if (argc)
-        return command_usage(&cmd_version, "takes no operand, '%s' was given", argv[0]);
-    if (o->json) {
-        print_json();
-        return EXIT_OK;
-    }
-    printf("wprof " VERSION "\nlicense: Apache-2.0 (BPF programs: GPL-2.0-only OR BSD-2-Clause)\n"
-           "features, with what they were built with:\n");
+    printf("wprof " VERSION "\nlicense: Apache-2.0 (BPF programs: GPL-2.0-only OR BSD-2-Clause)\n");
+    if (*portable)
+        printf("portable: %s\n", portable);
+    printf("features, with what they were built with:\n");
     for (size_t i = 0; i < ARRAY_SIZE(features); i++)
         printf("  %-10s %-4s %-18s %s\n", features[i].name, features[i].present ? "yes" : "no",
                features[i].version, features[i].gives);
+}
+
+static int version_run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    const struct version_opts *o = values;
+    struct buf portable = {0};
+
+    if (argc)
+        return command_usage(&cmd_version, "takes no operand, '%s' was given", argv[0]);
+    about_portable(&portable);
+    if (o->json)
+        print_json(buf_str(&portable));
+    else
+        print_text(buf_str(&portable));
+    buf_release(&portable);
     return EXIT_OK;
 }
 

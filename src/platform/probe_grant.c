@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/self.h"
 
 #define SETCAP "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_syslog,cap_checkpoint_restore+ep"
 #define ADD                                                                                                  \
@@ -62,10 +63,24 @@ static char *beyond_sudo(const struct probe_view *v)
     return NULL;
 }
 
+/* sudo has a PATH of its own, which this one is hardly in; a file's capabilities end with the launcher. NULL:
+ * another build. */
+static char *portable_grant(void)
+{
+    struct err e = {0};
+    char *program = self_is_portable() ? self_program(&e) : NULL;
+    char *grant = program ? mem_printf("sudo %s record ...", program) : NULL;
+
+    free(program);
+    return grant;
+}
+
 char *probe_grant_root(const struct probe_view *v)
 {
     char *other = beyond_sudo(v);
 
+    if (!other)
+        other = portable_grant();
     if (other)
         return other;
     return v->facts->self.uid == 0 ? probe_grant_capabilities(v) : mem_strdup("sudo wprof record ...");
@@ -75,6 +90,8 @@ char *probe_grant_capabilities(const struct probe_view *v)
 {
     char *other = beyond_sudo(v);
 
+    if (!other)
+        other = portable_grant();
     return other ? other : mem_strdup("sudo setcap " SETCAP " $(command -v wprof)");
 }
 

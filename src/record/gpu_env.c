@@ -2,6 +2,7 @@
 #include "record/gpu_env.h"
 
 #include "base/mem.h"
+#include "base/self.h"
 #include "collect/gpu_log.h"
 #include "platform/spawn.h"
 
@@ -17,19 +18,18 @@
 static char *find_agent(void)
 {
     static const char *const places[] = {"", "../lib/wprof/"};
-    char self[4096], *slash;
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    struct err e = {0};
+    char *self = self_program(&e), *slash = self ? strrchr(self, '/') : NULL, *found = NULL;
 
-    self[n > 0 ? n : 0] = '\0';
-    slash = strrchr(self, '/');
-    for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
-        char *path = mem_printf("%.*s/%s" AGENT, (int)(slash - self), self, places[i]);
-
-        if (!access(path, R_OK))
-            return path;
-        free(path);
+    for (size_t i = 0; slash && !found && i < ARRAY_SIZE(places); i++) {
+        found = mem_printf("%.*s/%s" AGENT, (int)(slash - self), self, places[i]);
+        if (access(found, R_OK)) {
+            free(found);
+            found = NULL;
+        }
     }
-    return NULL;
+    free(self);
+    return found;
 }
 
 static int is_set(char *const *env, const char *name)

@@ -2,6 +2,7 @@
 #include "record/sudo.h"
 
 #include "base/mem.h"
+#include "base/self.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,22 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *own_path(struct err *e)
-{
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-    if (n <= 0) {
-        err_sys(e, errno, "/proc/self/exe");
-        return NULL;
-    }
-    path[n] = '\0';
-    return mem_strdup(path);
-}
-
 char **sudo_argv(int ask, const char *const *half, size_t n, const char *name, struct err *e)
 {
-    char *self = own_path(e), **argv, **at;
+    char *self = self_program(e), **argv, **at;
 
     if (!self)
         return NULL;

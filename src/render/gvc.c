@@ -5,6 +5,7 @@
  */
 #include "render/gvc.h"
 
+#include "base/self.h"
 #include "render/apart.h"
 #include "render/markup.h"
 
@@ -342,8 +343,12 @@ static void run(void *arg, struct buf *out)
     struct buf places = {0};
     unsigned len = 0;
     char *data = NULL;
+    char *plugins = self_part(SELF_PLUGINS);
     GVC_t *gvc;
 
+    if (plugins) /* the host's are for another libgvc; of this process alone */
+        setenv("GVBINDIR", plugins, 1);
+    free(plugins);
     agseterrf(keep_message);
     gvc = gvContext();
     draw(d);
@@ -388,6 +393,12 @@ static enum gvc_end cannot(const struct gvc_job *job, const struct result *r, co
             "Graphviz here cannot lay out with %s: %.*s(is libgvc installed with its plugins, and `dot -c` "
             "run?)",
             job->engine, (int)r->text, text);
+    else if (self_is_portable())
+        err_set(e,
+                "the portable wprof writes no %s: it has the part of Graphviz that makes svg and dot (an "
+                "installed wprof "
+                "makes it of the same session)",
+                job->format);
     else
         err_set(e,
                 "Graphviz here cannot write %s: %.*s(png and pdf need its cairo or pango plugin; svg and dot "

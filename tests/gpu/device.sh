@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What only a machine with an NVIDIA GPU and torch can tell, in five minutes: tests/gpu/device.sh [WPROF [PYTHON]].
-# WPROF: the program with libwprof-cuda.so beside it, or in ../lib/wprof, as a build or the unpacked tarball has them.
+# WPROF: the program with libwprof-cuda.so beside it, or in ../lib/wprof; default: that of the unpacked tarball (make portable)
+# or of the build that this script lies in. PYTHON (python3): one that has torch. Neither needs to be in PATH.
 # Writes what it measured to OUT/device.txt (default: a new directory under /tmp), which tests/gpu/RESULTS.md is then
 # made of, and ends with 1 where something does not hold.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-WPROF=$(realpath "${1:-$here/../../build/wprof}")
+WPROF=${1:-$here/../../bin/wprof}
+[ -n "${1:-}" ] || [ -x "$WPROF" ] || WPROF=$here/../../build/wprof
+[ -x "$WPROF" ] || { echo "there is no program $WPROF: device.sh WPROF [PYTHON]" >&2; exit 3; }
+WPROF=$(realpath "$WPROF")
 PYTHON=${2:-python3}
+[[ $PYTHON != */* ]] || PYTHON=$(cd "$(dirname "$PYTHON")" && pwd)/$(basename "$PYTHON") # no link is followed: it may be of a venv
 OUT=${OUT:-$(mktemp -d /tmp/wprof-gpu-XXXXXX)}
 mkdir -p "$OUT"
 cd "$OUT" || exit 3
@@ -53,7 +58,8 @@ print(next(c for c in m["collectors"] if c["name"] == "gpu")["counters"].get(sys
 say "date    $(date -u +%Y-%m-%d)"
 say "GPU     $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1)"
 say "torch   $("$PYTHON" -c 'import torch; print(torch.__version__, "CUDA", torch.version.cuda)')"
-say "wprof   $("$WPROF" version 2>/dev/null | head -1)"
+say "wprof   $("$WPROF" version 2>/dev/null | sed -n '1s/^wprof //p; s/^portable: /portable: /p' | tr '\n' ' ')"
+say "system  $(. /etc/os-release && echo "$PRETTY_NAME"), $(ldd --version 2>&1 | head -1), Linux $(uname -r)"
 
 # ---- what is recorded ----
 

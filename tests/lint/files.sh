@@ -3,7 +3,7 @@
 # What every file owes: a license line, a bearable length, no promises, the format.
 . "$(dirname "$0")/lib.bash"
 
-SOURCES='Makefile cmd src bpf templates tests examples completions man .ci'
+SOURCES='Makefile cmd src bpf portable templates tests examples completions man .ci'
 
 # Data has no place for a comment: recorded inputs, expected outputs.
 is_text_of_ours() {
