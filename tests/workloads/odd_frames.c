@@ -51,7 +51,8 @@ static NOINLINE void sorts_vla(int n)
     __asm__ volatile("" : : "r"(values) : "memory");
 }
 
-/* Of some 4 ms, which is half of the time or more however seldom the kernel ticks (ITIMER_PROF fires at ticks alone). */
+/* Of some 4 ms, which is half of the time or more however seldom the kernel ticks (ITIMER_PROF fires at ticks
+ * alone). */
 static void handler(int sig)
 {
     (void)sig;
