@@ -2,6 +2,7 @@
 #include "render/crowd.h"
 
 #include "base/map.h"
+#include "render/crowd_worth.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,14 @@ static void collect(const struct crowd *c, enum crowd_step step, struct members 
         qsort(m->sets.a, m->sets.n, sizeof(*m->sets.a), set_cmp);
 }
 
+static void members_release(struct members *m)
+{
+    for (size_t i = 0; i < m->list.n; i++)
+        free(m->list.a[i].key);
+    vec_release(&m->list);
+    vec_release(&m->sets);
+}
+
 /* The first of the set stands for the others. It is in what all of them are in. */
 static void fold_set(struct crowd *c, const struct member *list, size_t n)
 {
@@ -340,15 +349,85 @@ static void fold_some(struct crowd *c, enum crowd_step step, size_t max,
         c->shown -= s->n - 1;
     }
     flatten(c);
-    for (size_t i = 0; i < m.list.n; i++)
-        free(m.list.a[i].key);
-    vec_release(&m.list);
-    vec_release(&m.sets);
+    members_release(&m);
 }
 
 static void fold(struct crowd *c, enum crowd_step step, size_t max)
 {
     fold_some(c, step, max, NULL);
+}
+
+/* ---- only as many as needed: those that tell least ---- */
+
+struct candidate {
+    const struct crowd_worth *worth;
+    uint32_t rank;
+    size_t member; /* in members.list */
+    size_t set;
+};
+
+struct candidates {
+    VEC(struct candidate) list;
+};
+
+static int candidate_cmp(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    int c = crowd_worth_cmp(x->worth, y->worth);
+
+    return c ? c : x->rank > y->rank ? -1 : x->rank < y->rank;
+}
+
+/* Of a set the chosen ones, in their order. */
+static void fold_chosen(struct crowd *c, const struct members *m, const struct set *s, const uint8_t *chosen)
+{
+    VEC(struct member) of = {0};
+
+    for (size_t i = s->first; i < s->first + s->n; i++)
+        if (chosen[i])
+            *vec_push(&of) = m->list.a[i];
+    if (of.n > 1)
+        fold_set(c, of.a, of.n);
+    vec_release(&of);
+}
+
+/* The first of a set that is chosen stands for those that follow. */
+static void fold_worst(struct crowd *c, enum crowd_step step, const struct members *m, struct candidates *all,
+                       size_t max)
+{
+    uint8_t *chosen = mem_calloc(m->list.n + 1, 1), *begun = mem_calloc(m->sets.n + 1, 1);
+
+    if (all->list.n)
+        qsort(all->list.a, all->list.n, sizeof(*all->list.a), candidate_cmp);
+    for (size_t i = 0; i < all->list.n && c->shown > max; i++) {
+        const struct candidate *k = &all->list.a[i];
+
+        chosen[k->member] = 1;
+        c->shown -= begun[k->set];
+        c->folded[step] += begun[k->set];
+        begun[k->set] = 1;
+    }
+    for (size_t i = 0; i < m->sets.n; i++)
+        fold_chosen(c, m, &m->sets.a[i], chosen);
+    free(chosen);
+    free(begun);
+}
+
+static void fold_least(struct crowd *c, enum crowd_step step, size_t max)
+{
+    struct crowd_worth *worths = crowd_worths(c);
+    struct candidates all = {0};
+    struct members m = {0};
+
+    collect(c, step, &m);
+    for (size_t i = 0; i < m.sets.n; i++)
+        for (size_t k = m.sets.a[i].first; k < m.sets.a[i].first + m.sets.a[i].n; k++)
+            *vec_push(&all.list) = (struct candidate){&worths[m.list.a[k].node], m.list.a[k].rank, k, i};
+    fold_worst(c, step, &m, &all, max);
+    flatten(c);
+    members_release(&m);
+    vec_release(&all.list);
+    free(worths);
 }
 
 /* Two are as soon read as one that says so. */
@@ -367,7 +446,10 @@ static void fold_step(struct crowd *c, enum crowd_step step, size_t max)
 {
     size_t before = c->folded[step];
 
-    fold(c, step, max);
+    if (step == CROWD_KINDS || step == CROWD_ALL)
+        fold_least(c, step, max); /* what they have in common tells little: as few as will do */
+    else
+        fold(c, step, max);
     if (step == CROWD_PLACES && c->folded[step] > before) {
         fold(c, CROWD_THREADS, 0);
         fold(c, CROWD_NAMES, 0);

@@ -15,9 +15,6 @@
 #define LINE_HEIGHT 13.0
 #define MAX_COLUMNS 28
 
-/* A graph with too many edges is not folded below so many nodes for that. */
-#define LEAST_NODES 20
-
 void picture_note(struct picture *p, const char *fmt, ...)
 {
     struct buf b = {0};
@@ -368,22 +365,15 @@ static void tell_shown(struct picture_build *b)
         b->p->shown_by[i] = b->node_of[b->crowd.rep[i]];
 }
 
-static void clear(struct picture *p);
-
 void picture_init(struct picture *p, const struct graph *g, const struct picture_opts *opts)
 {
     struct picture_build b = {.p = p, .g = g, .flat = opts->flat, .equals = opts->equals};
     struct buf title = {0};
-    size_t max = opts->max_nodes, too_many;
+    size_t too_many;
 
     *p = (struct picture){.of_nodes = g->nodes.n, .of_edges = g->edges.n};
     graph_order_init(&b.order, g);
-    /* what has too many edges, whoever draws it, becomes readable by fewer nodes */
-    while ((too_many = build(&b, max)) && max >= 2 * LEAST_NODES) {
-        clear(p);
-        build_release(&b);
-        max /= 2;
-    }
+    too_many = build(&b, opts->max_nodes);
     note_folds(&b);
     picture_finish_edges(&b, too_many);
     tell_shown(&b);

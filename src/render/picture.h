@@ -71,7 +71,7 @@ struct picture_opts {
     size_t max_nodes; /* folds until at most so many are left, as far as that goes; 0: does not fold */
 };
 
-/* The most edges for each node; a graph that has more is folded further, then thinned. */
+/* The most edges for each node: of more than that, which would be a tangle, half as many are left. */
 enum { PICTURE_EDGES_A_NODE = 3 };
 
 /* The graph must outlive it. */

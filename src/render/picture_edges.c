@@ -158,12 +158,37 @@ static int place_cmp(const void *a, const void *b)
     return x->b < y->b ? -1 : x->b > y->b;
 }
 
+/* Puts first, by importance, what a node would be alone without. */
+static void spare_the_last(struct picture *p)
+{
+    struct picture_edge *sorted = mem_calloc(p->edges.n, sizeof(*sorted));
+    uint8_t *has_one = mem_calloc(p->nodes.n + 1, 1), *taken = mem_calloc(p->edges.n, 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->edges.n; i++) {
+        const struct picture_edge *e = &p->edges.a[i];
+
+        if (has_one[e->a] && has_one[e->b])
+            continue;
+        has_one[e->a] = has_one[e->b] = taken[i] = 1;
+        sorted[n++] = *e;
+    }
+    for (size_t i = 0; i < p->edges.n; i++)
+        if (!taken[i])
+            sorted[n++] = p->edges.a[i];
+    memcpy(p->edges.a, sorted, n * sizeof(*sorted));
+    free(sorted);
+    free(has_one);
+    free(taken);
+}
+
 static void thin(struct picture *p, size_t too_many)
 {
     char count[32];
 
     if (too_many) {
         qsort(p->edges.a, p->edges.n, sizeof(*p->edges.a), importance_cmp);
+        spare_the_last(p);
         picture_note(p, "%s edges, those that tell least, are not drawn",
                      units_count(count, sizeof(count), too_many));
         p->edges.n -= too_many;
@@ -195,7 +220,7 @@ size_t picture_build_edges(struct picture_build *b)
     collect(b, &at);
     map_release(&at);
     drop_implied(p);
-    return p->edges.n > max ? p->edges.n - max : 0;
+    return p->edges.n > max ? p->edges.n - max / 2 : 0;
 }
 
 void picture_finish_edges(struct picture_build *b, size_t too_many)

@@ -114,6 +114,70 @@ static void test_equals(void **state)
 }
 
 /* One edge for each pair and kind, however many there were and whichever way they went. */
+/* What has only its kind in common is folded as far as needed: those that tell least. */
+static void test_least_first(void **state)
+{
+    struct graph g;
+    struct picture p;
+    size_t alone = 0;
+
+    graph_init(&g);
+    for (int i = 1; i <= 101; i++) {
+        char name[8];
+
+        snprintf(name, sizeof(name), "%c%c", 'a' + i / 26, 'a' + i % 26);
+        process(&g, i, name);
+    }
+    for (size_t i = 0; i < 101; i++)
+        graph_edge_flow(graph_edge(&g, GRAPH_EDGE_TCP, g.nodes.a[i], g.nodes.a[(i + 1) % 101]), g.nodes.a[i],
+                        1000 + i, 1);
+    fold(&p, &g, 100);
+    assert_int_equal(p.nodes.n, 100);
+    picture_release(&p);
+    fold(&p, &g, 10);
+    assert_int_equal(p.nodes.n, 10);
+    for (size_t i = 0; i < p.nodes.n; i++) {
+        alone += p.nodes.a[i].count == 1;
+        if (p.nodes.a[i].count == 1) /* the last ones talk most */
+            assert_true(graph_attr_int(&p.nodes.a[i].of->attrs, "pid", 0) > 80);
+        else
+            assert_int_equal(p.nodes.a[i].count, 92);
+    }
+    assert_int_equal(alone, 9);
+    picture_release(&p);
+    graph_release(&g);
+}
+
+/* Each with each: the heaviest edges stay, and at least one of each node. */
+static void test_dense(void **state)
+{
+    struct graph g;
+    struct picture p;
+    uint8_t joined[81] = {0};
+
+    graph_init(&g);
+    for (int i = 1; i <= 80; i++) {
+        char name[8];
+
+        snprintf(name, sizeof(name), "%c%c", 'a' + i / 26, 'a' + i % 26);
+        process(&g, i, name);
+    }
+    for (size_t i = 0; i < 80; i++)
+        for (size_t k = i + 1; k < 80; k++)
+            graph_edge_flow(graph_edge(&g, GRAPH_EDGE_TCP, g.nodes.a[i], g.nodes.a[k]), g.nodes.a[i],
+                            i < 40 && k < 40 ? 1000000 : 1, 1);
+    fold(&p, &g, 100);
+    assert_int_equal(p.nodes.n, 80);
+    assert_int_equal(p.edges.n, 80 * PICTURE_EDGES_A_NODE / 2);
+    for (size_t i = 0; i < p.edges.n; i++)
+        joined[p.edges.a[i].a] = joined[p.edges.a[i].b] = 1;
+    for (size_t i = 0; i < p.nodes.n; i++)
+        assert_true(joined[i]);
+    assert_int_equal(p.notes.n, 1);
+    picture_release(&p);
+    graph_release(&g);
+}
+
 static void test_edges(void **state)
 {
     struct graph g;
@@ -213,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_folds_in_turn), cmocka_unit_test(test_equals),
+        cmocka_unit_test(test_least_first),   cmocka_unit_test(test_dense),
         cmocka_unit_test(test_edges),         cmocka_unit_test(test_columns_do_not_overlap),
         cmocka_unit_test(test_apart),
     };
