@@ -63,7 +63,7 @@ static void show_slow(const struct kind *k, const char *kind, const struct text_
 
     if (!k->slow.slow)
         return;
-    unit_slow_words(&k->slow, &k->places, kind, &words);
+    unit_slow_words(&k->slow, &k->places, kind, k->slow.order[0], &words);
     unit_causes_table(&t, &k->slow, &k->places);
     buf_addch(out, '\n');
     text_table(&t, buf_str(&words), style, out);
@@ -137,7 +137,7 @@ static void slow_json(const struct kind *k, const struct session *s, const char 
         json_null(w, "units_slow");
         return;
     }
-    unit_slow_words(&k->slow, &k->places, kind, &words);
+    unit_slow_words(&k->slow, &k->places, kind, k->slow.order[0], &words);
     json_object(w, "units_slow");
     json_str(w, "text", buf_str(&words));
     json_f64(w, "quantile", k->slow.quantile);

@@ -281,6 +281,7 @@ void rules_run(struct findings *f, const struct session *s, const struct graph *
     for (size_t i = 0; i < set->own.n; i++)
         if (is_chosen(set, set->own.a[i].name))
             rule_own_check(f, &set->own.a[i], &d);
+    units_clip(f, &d);
     findings_settle(f);
     rule_data_release(&d);
 }

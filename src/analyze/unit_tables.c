@@ -270,10 +270,10 @@ static void add_part(const struct unit_slow *x, const char *what, uint64_t typic
              each_words(b, sizeof(b), x, COMPARISON_BASE, typical));
 }
 
-void unit_slow_words(const struct unit_slow *x, const struct places *p, const char *kind, struct buf *out)
+void unit_slow_words(const struct unit_slow *x, const struct places *p, const char *kind, unsigned cause,
+                     struct buf *out)
 {
     const struct unit_side *typical = &x->side[COMPARISON_BASE], *slow = &x->side[COMPARISON_NEW];
-    unsigned cause = x->ncauses ? x->order[0] : UNIT_UNSEEN;
     char a[32], b[32], share[32];
     double all = unit_slow_all(x);
     uint32_t line, node = unit_slow_place(x, p, cause, &line);

@@ -31,7 +31,9 @@ const char *unit_plural(const char *kind);
 /* "wait for Python's GIL, held in tokenize": what the slow ones do more than typical ones. */
 void unit_slow_does(const struct unit_slow *x, const struct places *p, unsigned cause, struct buf *out);
 
-/* Sentences with all figures: "The slowest 5 % are 20 of 412, ...". kind: "request". */
-void unit_slow_words(const struct unit_slow *x, const struct places *p, const char *kind, struct buf *out);
+/* Sentences with all figures, and what one cause has to do with them: "The slowest 20 of 412 requests take
+ * 412 ms on average, ...". kind: "request". */
+void unit_slow_words(const struct unit_slow *x, const struct places *p, const char *kind, unsigned cause,
+                     struct buf *out);
 
 #endif

@@ -10,7 +10,13 @@
 #include <string.h>
 
 /* Who claims time before whom: what names a cause, what is a cause in general, what only says where. */
-enum { RULE_WEIGHT_LAST = 1, RULE_WEIGHT_GENERAL = 4, RULE_WEIGHT = 8, RULE_WEIGHT_CAUSE = 12 };
+enum {
+    RULE_WEIGHT_LAST = 1,
+    RULE_WEIGHT_GENERAL = 4,
+    RULE_WEIGHT = 8,
+    RULE_WEIGHT_CAUSE = 12,
+    RULE_WEIGHT_UNITS = 13
+};
 
 struct rule_run {
     const struct rule *rule;
@@ -80,6 +86,10 @@ void finding_at(struct finding *x, const struct rule_data *d, const struct place
 /* The wait of a span of the main thread; NULL: a delay, or nothing is known. */
 const struct wait *lead_wait(const struct rule_data *d, const struct lead_span *x);
 const struct event *lead_event(const struct rule_data *d, const struct lead_span *x);
+
+/* Of a server that waits for requests only the time in which there are any costs anything: the other time
+ * leaves what findings claim. */
+void units_clip(struct findings *f, const struct rule_data *d);
 
 /* CPUs that the recorded processes used on average; 0: not known. */
 double cpus_used(const struct rule_data *d);

@@ -2,6 +2,8 @@
 /* Row 20: steps that take far longer than the others. */
 #include "analyze/rules/check.h"
 
+#include "analyze/unit_tables.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -67,7 +69,9 @@ static void compare(struct buf *out, const struct rule_data *d, const steps *s, 
     double most = 0;
     unsigned part = 0;
 
-    if (!d->lead.task || !d->lead.spans.n)
+    /* Other threads' requests are not the main thread's doing. */
+    if (!d->lead.task || !d->lead.spans.n || s->a[s->n - 1].unit->task > d->s->store.tasks.list.n ||
+        !d->lead.is[s->a[s->n - 1].unit->task])
         return;
     for (size_t i = 0; i < s->n; i++)
         parts_of(i >= s->n - nslow ? slow : rest, d, s->a[i].unit->start, s->a[i].unit->end);
@@ -96,8 +100,10 @@ static void tell(struct finding *x, const struct rule_data *d, const steps *s, s
     for (size_t i = s->n - nslow; i < s->n; i++)
         finding_claim(x, s->a[i].unit->start, s->a[i].unit->end, s->a[i].ns - (uint64_t)mean);
     x->least_ns = d->wall_ns / 100; /* what other findings explain needs no second one */
+    x->weight = RULE_WEIGHT_LAST;
     units_label(&d->units, worst->unit, &name);
-    x->title = mem_printf("%zu of %zu %ss take far longer than the others", nslow, s->n, kind);
+    x->title =
+        mem_printf("%zu of %zu %s%s take far longer than the others", nslow, s->n, kind, unit_plural(kind));
     buf_addf(&text, "The others take %s on average (standard deviation %s); the longest, %s, took %s.",
              words_ns(&w, (uint64_t)mean), words_ns(&w, (uint64_t)sigma), buf_str(&name),
              words_ns(&w, worst->ns));
