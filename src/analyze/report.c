@@ -6,8 +6,8 @@
 #include "analyze/gpu_busy.h"
 #include "analyze/gpu_kernels.h"
 #include "analyze/metrics_top.h"
+#include "analyze/report_units.h"
 #include "analyze/source_lines.h"
-#include "analyze/steps.h"
 #include "analyze/topology.h"
 #include "analyze/tops.h"
 #include "analyze/waits_top.h"
@@ -163,32 +163,6 @@ static int add_hotspots(struct report *r, const struct session *s, const struct 
     return rc;
 }
 
-/* The unit kind that there is most of. */
-static void add_steps(struct report *r, const struct session *s, const struct report_opts *o)
-{
-    struct units u;
-    struct units_choice choice;
-    struct map n = {0};
-    uint64_t most = 0;
-    const char *kind = NULL;
-
-    units_collect(&u, s);
-    for (size_t i = 0; i < u.list.n; i++) {
-        uint64_t *count = map_put(&n, u.list.a[i].kind);
-
-        if (++*count > most) {
-            most = *count;
-            kind = strtab_get(&u.strings, u.list.a[i].kind);
-        }
-    }
-    if (kind && !units_choose_kind(&choice, &u, kind, NULL)) {
-        steps_table(section(r, REPORT_STEPS, "steps", "The longest steps"), s, &u, &choice, o->rows);
-        units_choice_release(&choice);
-    }
-    map_release(&n);
-    units_release(&u);
-}
-
 static const struct table_column peer_columns[] = {
     {"a", "one", TABLE_TEXT},          {"b", "the other", TABLE_TEXT},   {"over", "over", TABLE_TEXT},
     {"bytes_ab", "sent", TABLE_BYTES}, {"bytes_ba", "got", TABLE_BYTES}, {"waited_ns", "waited", TABLE_NS},
@@ -285,7 +259,7 @@ static void add_tables(struct report *r, const struct session *s, const struct r
         metrics_table_machine(section(r, REPORT_CGROUP, "cgroup", "The control group"), &sums, 1);
     }
     metrics_sums_release(&sums);
-    add_steps(r, s, o);
+    report_units(r, s, o->rows);
 }
 
 int report_make(struct report *r, const struct session *s, const struct quality *q,

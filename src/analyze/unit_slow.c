@@ -202,8 +202,7 @@ uint32_t unit_slow_place(const struct unit_slow *x, const struct places *p, unsi
     uint64_t self;
 
     place_time_init(&t, p->s);
-    /* Where a thread is that gets no CPU is no cause of that. */
-    for (size_t i = 0; cause != UNIT_NO_CPU && (slot = map_next(&x->side[COMPARISON_NEW].stacks, &i));) {
+    for (size_t i = 0; (slot = map_next(&x->side[COMPARISON_NEW].stacks, &i));) {
         uint32_t stack = (uint32_t)slot->key;
 
         if (slot->key >> 32 != cause || !stack || stack > p->s->stacks.nodes.n)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slow units beside typical ones as a differential profile: what the time went into, then where. */
-#include "analyze/unit_slow.h"
+#include "analyze/unit_tables.h"
 
 #include "analyze/fold_frames.h"
 #include "base/hash.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -156,6 +157,8 @@ static void build(struct profile *p, const struct unit_slow *x, const struct sto
 void unit_slow_compare(const struct unit_slow *x, const struct session *s, const char *kind,
                        struct comparison *out)
 {
+    char each[32];
+
     *out = (struct comparison){.metric = mem_strdup("time"),
                                .unit = mem_strdup("ns"),
                                .per = mem_strdup(kind),
@@ -166,7 +169,9 @@ void unit_slow_compare(const struct unit_slow *x, const struct session *s, const
         out->side[i].label = i == COMPARISON_BASE ? "typical" : "slow";
         out->side[i].weight = x->side[i].ns;
         out->side[i].per = (double)x->side[i].units.n;
-        *vec_push(&out->side[i].runs) = mem_printf("%zu", x->side[i].units.n);
+        units_duration(each, sizeof(each), (uint64_t)unit_slow_each(x, i, x->side[i].ns));
+        *vec_push(&out->side[i].runs) =
+            mem_printf("%zu %s%s, %s each", x->side[i].units.n, kind, unit_plural(kind), each);
         for (int l = 0; l < COMPARISON_LEVELS; l++)
             out->level[l].weight[i] = x->side[i].ns;
     }

@@ -179,7 +179,7 @@ static void each_state(void *arg, enum gpu_host_state state, const struct event 
         gil(w, ev, from, to);
         break;
     case GPU_HOST_QUEUED:
-        tell(w, UNIT_NO_CPU, task, ev->stack, from, to);
+        tell(w, UNIT_NO_CPU, task, 0, from, to); /* where it is when it gets none is no cause */
         break;
     case GPU_HOST_BLOCKED:
         blocked(w, ev, from, to);

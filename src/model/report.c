@@ -15,6 +15,8 @@ void report_release(struct report *r)
 {
     findings_release(&r->findings);
     free(r->lead);
+    free(r->slow_units);
+    comparison_release(&r->slow);
     vec_release(&r->wall);
     for (size_t i = 0; i < REPORT_TABLES; i++)
         table_release(&r->sections[i].table);

@@ -3,6 +3,7 @@
 #ifndef WPROF_MODEL_REPORT_H
 #define WPROF_MODEL_REPORT_H
 
+#include "model/comparison.h"
 #include "model/findings.h"
 #include "model/quality.h"
 #include "model/session.h"
@@ -25,6 +26,9 @@ enum report_table {
     REPORT_PROCESSES,
     REPORT_WAITS,
     REPORT_GIL,
+    REPORT_UNITS,       /* kinds of steps and requests */
+    REPORT_SLOW,        /* what slow ones spend more time in, */
+    REPORT_SLOW_STACKS, /* and where */
     REPORT_STEPS,
     REPORT_METRICS, /* the machine's */
     REPORT_CGROUP,
@@ -60,6 +64,8 @@ struct report {
     int waits_measured;
     struct report_section sections[REPORT_TABLES];
     struct report_folded folded;
+    char *slow_units;       /* sentences on slow steps or requests; NULL: none are slow, or none are marked */
+    struct comparison slow; /* slow ones against typical ones: a tree and names alone; empty like that */
     size_t processes, nodes, edges; /* of the topology; nodes 0: there is none */
 };
 

@@ -83,6 +83,7 @@ void report_json(const struct report *r, struct json_writer *w)
     for (size_t i = 0; i < REPORT_TABLES; i++)
         if (table_rows(&r->sections[i].table))
             text_table_json(&r->sections[i].table, r->sections[i].key, w);
+    json_str(w, "slow_units_text", r->slow_units);
     json_object(w, "folded");
     json_u64(w, "stacks", r->folded.stacks);
     json_u64(w, "samples", r->folded.samples);

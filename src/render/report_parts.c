@@ -233,7 +233,11 @@ static void put_sections(struct report_doc *d)
         if (!table_rows(&s->table))
             continue;
         report_heading(d, 2, s->heading);
+        if (i == REPORT_SLOW)
+            report_slow(d);
         report_table_put(d, &s->table);
+        if (i == REPORT_SLOW)
+            report_slow_flame(d);
     }
 }
 

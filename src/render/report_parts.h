@@ -29,6 +29,10 @@ void report_block(struct report_doc *d, struct buf *html); /* takes the HTML ove
 
 void report_link(struct report_doc *d); /* to the page's panes */
 
+/* What slow steps or requests do: sentences; the page's differential flame graph. */
+void report_slow(struct report_doc *d);
+void report_slow_flame(struct report_doc *d);
+
 /* The page's bar of the wall time. */
 void report_bar(struct report_doc *d);
 

@@ -318,6 +318,10 @@ static void sections(const struct report *r, const struct text_style *style, str
         t.left_out = 0;
         buf_addch(out, '\n');
         text_table(&t, s->heading, style, out);
+        if (i == REPORT_SLOW && r->slow_units) {
+            buf_addstr(out, "  ");
+            wrap(out, r->slow_units, style, 2, 2);
+        }
         if (s->table.left_out)
             buf_addf(out, "  ... %llu more\n", (unsigned long long)s->table.left_out);
     }
