@@ -8,10 +8,9 @@
  *     compare_free(c);
  *
  * With several runs on both sides rows are tested by how much runs differ among each other: what is counted
- * varies as independent samples do and by a share of its own that all have in common, both found from the
- * runs; the dispersion that is left is drawn to what the rows have in common (stats_tests.h), as in Lund et
- * al., Statistical Applications in Genetics and Molecular Biology 11(5), 2012. With one run a side it is
- * resampled in blocks of time, which can't tell how runs differ.
+ * varies as so many samples do, and each row besides by a share of its own; how much, is told from all rows
+ * together (stats_spread.h). With one run a side it is resampled in blocks of time, which can't tell how runs
+ * differ.
  */
 #ifndef WPROF_ANALYZE_COMPARE_H
 #define WPROF_ANALYZE_COMPARE_H

@@ -3,6 +3,7 @@
 #include "analyze/compare_job.h"
 
 #include "analyze/stats.h"
+#include "analyze/stats_spread.h"
 #include "analyze/stats_tests.h"
 #include "base/hash.h"
 
@@ -10,8 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ROUNDS = 20 };
 
 struct tester {
     struct compare *c;
@@ -108,7 +107,7 @@ static void choose_rows(struct tester *x)
 
 /* ---- several runs a side ---- */
 
-/* Of a row in one run: the variance of so many independent samples, and the square of its value that a common
+/* Of a row in one run: the variance of so many independent samples, and the square of its value that a
  * coefficient of variation would be multiplied with. A share of nearly all varies as what is not in it does.
  */
 static void expected(const struct tester *x, size_t row, size_t r, double *samples, double *square)
@@ -123,56 +122,35 @@ static void expected(const struct tester *x, size_t row, size_t r, double *sampl
     *square = mean * mean * rest * rest;
 }
 
-/* Row by row, all runs: the squares around the means of the sides, by what was expected of each. */
-static double dispersion(const struct tester *x, size_t row, double common, double *error)
+/* Rows as stats_spread.h has them, with the arrays that they point into. */
+struct spread_rows {
+    struct stats_spread_row *list;
+    double *numbers;
+};
+
+static void spread_rows_init(struct spread_rows *s, const struct tester *x)
 {
-    double mean[2] = {side_mean(x, row, 0), side_mean(x, row, 1)}, squares = 0, var = 0;
+    size_t n = x->list.n, runs = x->rows->runs;
 
-    for (size_t r = 0; r < x->rows->runs; r++) {
-        int side = x->c->runs.a[r].side;
-        double samples, square, v, d = value_of(x, row, r) - mean[side];
+    s->list = mem_calloc(n + 1, sizeof(*s->list));
+    s->numbers = mem_calloc(2 * n * runs + 1, sizeof(*s->numbers));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t row = x->list.a[i];
+        double mean[2] = {side_mean(x, row, 0), side_mean(x, row, 1)};
+        double *distance = s->numbers + 2 * i * runs, *samples = distance + runs;
 
-        expected(x, row, r, &samples, &square);
-        v = samples + common * square;
-        squares += v > 0 ? d * d / v : 0;
-        var += v / ((double)x->c->n[side] * (double)x->c->n[side]);
+        s->list[i] = (struct stats_spread_row){.distance = distance, .samples = samples};
+        for (size_t r = 0; r < runs; r++) {
+            distance[r] = value_of(x, row, r) - mean[x->c->runs.a[r].side];
+            expected(x, row, r, &samples[r], &s->list[i].square);
+        }
     }
-    *error = sqrt(var);
-    return squares / x->c->freedom;
 }
 
-/* The square of the coefficient of variation that runs have beyond that of samples, common to all rows: by
- * weighted least squares of the variances found, in rounds as the weights need it. */
-static double common_variation(const struct tester *x)
+static void spread_rows_release(struct spread_rows *s)
 {
-    double common = x->rows->samples ? 0 : 1e-4, total_samples, total_square;
-
-    for (int round = 0; round < ROUNDS; round++) {
-        double up = 0, down = 0;
-
-        for (size_t i = 0; i < x->list.n; i++) {
-            double mean[2] = {side_mean(x, x->list.a[i], 0), side_mean(x, x->list.a[i], 1)}, found = 0,
-                   weight;
-
-            total_samples = total_square = 0;
-            for (size_t r = 0; r < x->rows->runs; r++) {
-                double samples, square, d = value_of(x, x->list.a[i], r) - mean[x->c->runs.a[r].side];
-
-                expected(x, x->list.a[i], r, &samples, &square);
-                total_samples += samples / (double)x->rows->runs;
-                total_square += square / (double)x->rows->runs;
-                found += d * d / x->c->freedom;
-            }
-            weight = total_samples + common * total_square;
-            weight = weight > 0 ? 1 / (weight * weight) : 0;
-            up += weight * (found - total_samples) * total_square;
-            down += weight * total_square * total_square;
-        }
-        common = down > 0 ? fmax(up / down, 0) : 0;
-        if (!common && x->rows->samples)
-            break;
-    }
-    return common;
+    free(s->list);
+    free(s->numbers);
 }
 
 static int by_size(const void *pa, const void *pb)
@@ -190,36 +168,63 @@ static double median(double *v, size_t n)
     return v[n / 2];
 }
 
+/* How many times as much as independent samples a row varies. */
+static double overdispersion(const struct tester *x, const struct spread_rows *rows)
+{
+    size_t n = x->list.n, known = 0;
+    double *ratio = mem_calloc(n + 1, sizeof(*ratio)), m;
+
+    for (size_t i = 0; i < n; i++) {
+        double squares = 0, least = 0;
+
+        for (size_t r = 0; r < x->rows->runs; r++) {
+            double d = rows->list[i].distance[r];
+
+            squares += d * d / x->c->freedom;
+            least += rows->list[i].samples[r] / (double)x->rows->runs;
+        }
+        if (least > 0)
+            ratio[known++] = squares / least;
+    }
+    m = median(ratio, known);
+    free(ratio);
+    return m;
+}
+
+static void describe_runs(struct tester *x, const struct spread_rows *rows, const struct stats_spread *s)
+{
+    struct comparison *out = x->c->out;
+
+    out->overdispersion = overdispersion(x, rows);
+    free(out->method);
+    if (x->rows->samples)
+        out->method = mem_printf("by how runs differ, told from all rows together (%.2g times as much as "
+                                 "independent samples do, and half of the rows by more than %.2g %% besides)",
+                                 stats_spread_factor(s), 100 * stats_spread_own(s));
+    else
+        out->method =
+            mem_printf("by how runs differ, told from all rows together (half of them by more than %.2g %%)",
+                       100 * stats_spread_own(s));
+}
+
 static void test_runs(struct tester *x)
 {
-    size_t n = x->list.n;
-    double common = common_variation(x), *phi = mem_calloc(n + 1, sizeof(*phi));
-    double *error = mem_calloc(n + 1, sizeof(*error));
-    struct stats_prior prior;
+    struct spread_rows rows;
+    struct stats_spread spread;
 
-    for (size_t i = 0; i < n; i++)
-        phi[i] = dispersion(x, x->list.a[i], common, &error[i]);
-    prior = stats_prior_fit(phi, n, x->c->freedom);
-    for (size_t i = 0; i < n; i++) {
-        double df = x->c->freedom, drawn = stats_prior_draw(&prior, phi[i], &df);
+    spread_rows_init(&rows, x);
+    stats_spread_fit(&spread, rows.list, x->list.n, x->c->n);
+    for (size_t i = 0; i < x->list.n; i++) {
         struct comparison_value *v = &x->t->values[x->list.a[i]];
-        struct stats_difference d = stats_difference(v->change, error[i] * sqrt(drawn), df, x->c->o.alpha);
+        struct stats_difference d = stats_spread_test(&spread, &rows.list[i], v->change, x->c->o.alpha);
 
         v->low = d.low;
         v->high = d.high;
         v->p = d.p;
     }
-    if (x->rows->level == COMPARISON_FUNCTIONS) {
-        for (size_t i = 0; i < n; i++)
-            phi[i] = dispersion(x, x->list.a[i], 0, &error[i]);
-        x->c->out->overdispersion = x->rows->samples ? median(phi, n) : NAN;
-        free(x->c->out->method);
-        x->c->out->method = mem_printf("moderated t test over runs (common variation between runs %.2g %%, "
-                                       "prior of %.3g degrees of freedom)",
-                                       100 * sqrt(common), prior.df);
-    }
-    free(phi);
-    free(error);
+    if (x->rows->level == COMPARISON_FUNCTIONS)
+        describe_runs(x, &rows, &spread);
+    spread_rows_release(&rows);
 }
 
 /* ---- one run a side ---- */
@@ -302,7 +307,16 @@ static int is_test(const struct tester *x, size_t i)
     return x->wanted.a[i] && !isnan(x->t->values[x->list.a[i]].p);
 }
 
-/* The heavier a row, the more of the false alarms that may be are its own: what takes much matters most. */
+/* How far the row could change: a share of all can't, one of next to nothing hardly. */
+static double room(const struct tester *x, uint32_t row)
+{
+    double share = (x->t->share[2 * row] + x->t->share[2 * row + 1]) / 2;
+
+    return x->rows->unit == COMPARISON_SHARE ? share * (1 - share) : share;
+}
+
+/* What takes much matters most, and is what samples suffice for: of the false alarms that may be, each row
+ * has the square of its part. */
 static void find_discoveries(struct tester *x)
 {
     double *p = mem_calloc(x->list.n + 1, sizeof(*p)), *weight = mem_calloc(x->list.n + 1, sizeof(*weight));
@@ -314,7 +328,7 @@ static void find_discoveries(struct tester *x)
         if (!is_test(x, i))
             continue;
         p[n] = x->t->values[row].p;
-        weight[n++] = x->t->share[2 * row] + x->t->share[2 * row + 1];
+        weight[n++] = pow(room(x, row), 2);
     }
     stats_discoveries(p, weight, p, n);
     n = 0;

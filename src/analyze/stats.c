@@ -80,42 +80,6 @@ double stats_t_quantile(double tails, double df)
     return (low + high) / 2;
 }
 
-double stats_digamma(double x)
-{
-    double sum = 0, y;
-
-    for (; x < 10; x++)
-        sum -= 1 / x;
-    y = 1 / (x * x);
-    return sum + log(x) - 0.5 / x - y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y / 240)));
-}
-
-double stats_trigamma(double x)
-{
-    double sum = 0, y;
-
-    for (; x < 10; x++)
-        sum += 1 / (x * x);
-    y = 1 / (x * x);
-    return sum + 1 / x + y / 2 + y / x * (1.0 / 6 - y * (1.0 / 30 - y * (1.0 / 42 - y / 30)));
-}
-
-/* By halving: trigamma falls, from 1/x^2 near 0 to 1/x far out. */
-double stats_trigamma_inverse(double y)
-{
-    double low = 1e-8, high = 1e9;
-
-    for (int i = 0; i < 200 && high / low - 1 > 1e-13; i++) {
-        double mid = sqrt(low * high);
-
-        if (stats_trigamma(mid) > y)
-            low = mid;
-        else
-            high = mid;
-    }
-    return sqrt(low * high);
-}
-
 /* ---- sums ---- */
 
 double stats_mean(const double *x, size_t n)

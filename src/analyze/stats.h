@@ -17,11 +17,6 @@ double stats_t_tails(double t, double df);
 /* The t that leaves `tails` in both tails together: stats_t_tails(t, df) == tails; 0 < tails <= 1. */
 double stats_t_quantile(double tails, double df);
 
-/* Digamma, trigamma (DLMF 5.11: recurrence, then the asymptotic series), x > 0, and trigamma's inverse. */
-double stats_digamma(double x);
-double stats_trigamma(double x);
-double stats_trigamma_inverse(double y);
-
 double stats_mean(const double *x, size_t n);                 /* 0 of none */
 double stats_squares(const double *x, size_t n, double mean); /* sum of squared distances */
 double stats_choose(unsigned n, unsigned k);                  /* n over k */

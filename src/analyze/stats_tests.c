@@ -9,62 +9,10 @@
 #include <string.h>
 
 enum {
-    LEAST_ESTIMATES = 4,
     MOST_WAYS = 200000,
     RESAMPLES = 1000,
     MOST_RUNS = 60, /* a side: the number of ways is counted in a double */
 };
-
-/* ---- variances of many ---- */
-
-static int by_value(const void *pa, const void *pb)
-{
-    double a = *(const double *)pa, b = *(const double *)pb;
-
-    return a < b ? -1 : a > b;
-}
-
-static double median(const double *x, size_t n)
-{
-    double *y = mem_dup(x, n * sizeof(*x)), m;
-
-    qsort(y, n, sizeof(*y), by_value);
-    m = n % 2 ? y[n / 2] : (y[n / 2 - 1] + y[n / 2]) / 2;
-    free(y);
-    return m;
-}
-
-struct stats_prior stats_prior_fit(const double *variance, size_t n, double df)
-{
-    struct stats_prior p = {0};
-    double least, mean = 0, spread = 0, *e;
-
-    if (n < LEAST_ESTIMATES || df <= 0)
-        return p;
-    least = 1e-5 * median(variance, n); /* a logarithm of none would outweigh all others */
-    if (least <= 0)
-        return p;
-    e = mem_alloc(n * sizeof(*e));
-    for (size_t i = 0; i < n; i++) {
-        e[i] = log(variance[i] > least ? variance[i] : least) - stats_digamma(df / 2) + log(df / 2);
-        mean += e[i] / (double)n;
-    }
-    spread = stats_squares(e, n, mean) / (double)(n - 1) - stats_trigamma(df / 2);
-    free(e);
-    p.df = spread > 0 ? 2 * stats_trigamma_inverse(spread) : INFINITY;
-    p.variance = exp(mean + (spread > 0 ? stats_digamma(p.df / 2) - log(p.df / 2) : 0));
-    if (p.df > (double)(n - 1) * df) /* no more than the others can tell */
-        p.df = (double)(n - 1) * df;
-    return p;
-}
-
-double stats_prior_draw(const struct stats_prior *p, double variance, double *df)
-{
-    double drawn = (p->df * p->variance + *df * variance) / (p->df + *df);
-
-    *df += p->df;
-    return drawn;
-}
 
 /* ---- two groups ---- */
 

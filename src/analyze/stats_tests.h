@@ -6,22 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Variances of many things, each of few runs, are drawn towards what they have in common: Smyth, "Linear
- * models and empirical Bayes methods for assessing differential expression in microarray experiments",
- * Statistical Applications in Genetics and Molecular Biology 3(1), 2004, section 6.2.
- */
-struct stats_prior {
-    double df;       /* what the common variance weighs, in degrees of freedom; 0: it is not known */
-    double variance; /* the common one */
-};
-
-/* From n estimates, each of `df` degrees of freedom. Fewer than 4 give no prior. */
-struct stats_prior stats_prior_fit(const double *variance, size_t n, double df);
-
-/* The variance drawn to the prior; *df gets the degrees of freedom that it has then. */
-double stats_prior_draw(const struct stats_prior *p, double variance, double *df);
-
 /* A difference and how sure it is. */
 struct stats_difference {
     double change;    /* second - first */

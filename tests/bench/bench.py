@@ -182,15 +182,31 @@ def bench_diff(bench, quick):
         os.remove(text)
 
 
+def show_rates(bench, cases):
+    for case in cases:
+        null = "null" in case["case"]
+        held = f"; the interval held it {100 * case['covered']:.3g} %" if "covered" in case else ""
+        bench.figure(f"diff, {case['case']}", 100 * case["any" if null else "found"], "%",
+                     "<= 1 %" if null else ">= 95 %" if "10 %" in case["case"] else ">= 80 %",
+                     f"gate of 5 %: {100 * case['gate']:.2g} %{held}")
+
+
 def bench_rates(bench, quick):
     """How often comparisons of simulated runs are wrong: wprof-diff(1) has these figures."""
     program = os.path.join(os.path.dirname(bench.wprof), "tests", "bench", "compare_rates")
     done = subprocess.run([program, "100" if quick else "1000"], capture_output=True, text=True, check=True)
-    for case in json.loads(done.stdout):
-        null = case["case"].startswith("null")
-        bench.figure(f"diff, {case['case']}", 100 * case["any" if null else "found"], "%",
-                     "<= 1 %" if null else ">= 95 %" if "10 %" in case["case"] else ">= 80 %",
-                     f"gate of 5 %: {100 * case['gate']:.2g} %; the interval held it {100 * case['covered']:.3g} %")
+    show_rates(bench, json.loads(done.stdout))
+
+
+def bench_rates_recorded(bench, quick):
+    """The same of recordings of a program that does a known amount of work."""
+    if quick:
+        return bench.skip("diff of recordings", "some minutes: not with --quick")
+    script = os.path.join(HERE, "compare_recordings.py")
+    program = os.path.join(os.path.dirname(bench.wprof), "tests", "bench", "shares")
+    done = subprocess.run([sys.executable, script, bench.wprof, program, os.path.join(bench.work, "recordings")],
+                          capture_output=True, text=True, check=True)
+    show_rates(bench, json.loads(done.stdout))
 
 
 # ---- traces of others ----
@@ -324,6 +340,7 @@ def main():
         bench_folded(bench, quick)
         bench_diff(bench, quick)
         bench_rates(bench, quick)
+        bench_rates_recorded(bench, quick)
         bench_kineto(bench, quick)
         bench_agent(bench, quick)
         bench_perf_script(bench, quick)

@@ -24,6 +24,7 @@ struct simulation {
     double growth;            /* of the first function on the new side: 0.1 is 10 % */
     unsigned slices;          /* samples stand at so many times, in bursts as long as one; 0: at none */
     double uneven;            /* functions' own variation: by exp() of so many standard deviations */
+    double even;              /* samples vary by so much of what independent ones would; 0: as these do */
     const char *only;         /* as compare_opts */
     double alpha;
 };
@@ -50,6 +51,12 @@ static inline void simulation_sample(struct session *s, uint32_t stack, uint64_t
 static inline void simulation_function(struct session *s, const struct simulation *m, struct stats_random *r,
                                        uint32_t stack, double mean)
 {
+    if (m->even > 0) {
+        double n = mean + sqrt(m->even * mean) * stats_random_normal(r);
+
+        simulation_sample(s, stack, 0, (uint64_t)(n > 0 ? n + 0.5 : 0));
+        return;
+    }
     if (!m->slices) {
         simulation_sample(s, stack, 0, stats_random_poisson(r, mean));
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Against values of printed tables and closed forms, and against chance with a fixed seed. */
 #include "analyze/stats.h"
+#include "analyze/stats_spread.h"
 #include "analyze/stats_step.h"
 #include "analyze/stats_tests.h"
 #include "base/mem.h"
@@ -32,11 +33,6 @@ static void distributions(void **state)
     assert_true(stats_t_tails(INFINITY, 4) == 0 && stats_t_tails(NAN, 4) == 1 && stats_t_tails(0, 4) == 1);
     assert_near(stats_t_quantile(0.01, 4), 4.604095, 1e-5);
     assert_near(stats_t_quantile(0.05, INFINITY), 1.959964, 1e-5);
-    assert_near(stats_digamma(1), -0.5772156649015329, 1e-12);
-    assert_near(stats_digamma(0.5), -1.9635100260214235, 1e-12);
-    assert_near(stats_trigamma(1), M_PI * M_PI / 6, 1e-12);
-    assert_near(stats_trigamma(0.5), M_PI * M_PI / 2, 1e-10);
-    assert_near(stats_trigamma_inverse(stats_trigamma(3.7)), 3.7, 1e-9);
     assert_true(stats_choose(20, 10) == 184756 && stats_choose(6, 3) == 20 && stats_choose(5, 0) == 1);
 }
 
@@ -88,35 +84,91 @@ static void discoveries(void **state)
     assert_near(q[2], 0.08, 1e-12);
 }
 
-/* Variances that are drawn around 4 with 12 degrees of freedom: both are found again; equal ones have no end
- * of them but for what there are. */
-static void prior(void **state)
+enum { RUNS = 6, ROWS = 40 };
+
+/* Rows of equal programs: values around 1, three runs a side, that vary by `factor` times the variance
+ * `samples` and by a coefficient of variation of their own. */
+struct scatter {
+    double distance[ROWS][RUNS], samples[ROWS][RUNS];
+    struct stats_spread_row rows[ROWS];
+};
+
+static void scatter(struct scatter *s, double samples, double factor, double own, uint64_t seed)
 {
-    enum { N = 4000, DF = 4, PRIOR = 12 };
-    struct stats_random r = {3};
-    struct stats_prior p;
-    double *s = mem_calloc(N, sizeof(*s)), df = DF;
+    struct stats_random random = {seed};
 
-    for (int i = 0; i < N; i++) {
-        double chi = 0, own = 0;
+    for (int i = 0; i < ROWS; i++) {
+        double v[RUNS], mean[2] = {0, 0};
 
-        for (int k = 0; k < PRIOR; k++)
-            chi += pow(stats_random_normal(&r), 2);
-        for (int k = 0; k < DF; k++)
-            own += pow(stats_random_normal(&r), 2);
-        s[i] = 4 * PRIOR / chi * own / DF;
+        for (int r = 0; r < RUNS; r++) {
+            v[r] = sqrt(factor * samples + own * own) * stats_random_normal(&random);
+            mean[r / 3] += v[r] / 3;
+        }
+        for (int r = 0; r < RUNS; r++) {
+            s->distance[i][r] = v[r] - mean[r / 3];
+            s->samples[i][r] = samples;
+        }
+        s->rows[i] =
+            (struct stats_spread_row){.distance = s->distance[i], .samples = s->samples[i], .square = 1};
     }
-    p = stats_prior_fit(s, N, DF);
-    assert_near(p.df, PRIOR, 2);
-    assert_near(p.variance, 4, 0.2);
-    assert_near(stats_prior_draw(&(struct stats_prior){12, 4}, 8, &df), 5, 1e-12); /* (12 * 4 + 4 * 8) / 16 */
-    assert_near(df, 16, 1e-12);
-    for (int i = 0; i < 10; i++)
-        s[i] = 2;
-    p = stats_prior_fit(s, 10, DF);
-    assert_near(p.df, 9 * DF, 1e-9);
-    assert_true(stats_prior_fit(s, 3, DF).df == 0); /* too few */
-    free(s);
+}
+
+static const size_t three[2] = {3, 3};
+
+/* The factor and the coefficient that rows were made with are found again. */
+static void spread_is_found(void **state)
+{
+    static struct scatter s;
+    struct stats_spread found;
+
+    scatter(&s, 1e-4, 1, 0, 1); /* as samples do */
+    stats_spread_fit(&found, s.rows, ROWS, three);
+    assert_near(stats_spread_factor(&found), 1, 0.16);
+    assert_true(stats_spread_own(&found) < 0.006);
+    scatter(&s, 1e-4, 0.1, 0, 2); /* a clock that ticks evenly */
+    stats_spread_fit(&found, s.rows, ROWS, three);
+    assert_near(stats_spread_factor(&found), 0.1, 0.06);
+    scatter(&s, 1e-6, 1, 0.03, 3); /* many samples: what is left is the rows' own */
+    stats_spread_fit(&found, s.rows, ROWS, three);
+    assert_near(stats_spread_own(&found), 0.03, 0.007);
+}
+
+/* Many rows that vary alike tell nearly as much as if it were known; one row alone no more than its t test.
+ */
+static void spread_of_a_row(void **state)
+{
+    static struct scatter s;
+    double error = 0.01 * sqrt(2.0 / 3), squares = 0;
+    struct stats_spread found;
+    struct stats_difference d;
+
+    scatter(&s, 1e-4, 1, 0, 4);
+    stats_spread_fit(&found, s.rows, ROWS, three);
+    d = stats_spread_test(&found, &s.rows[0], 5 * error, 0.01);
+    assert_true(d.p < 1e-3 && d.low > 0);
+    assert_near(d.high - d.low, 2 * 2.576 * error, error);
+    d = stats_spread_test(&found, &s.rows[0], 0, 0.01);
+    assert_true(d.p == 1 && d.low < 0 && d.high > 0);
+    scatter(&s, 0, 1, 0.02, 5); /* time: nothing is known but what the runs tell */
+    stats_spread_fit(&found, s.rows, 1, three);
+    for (int r = 0; r < RUNS; r++)
+        squares += s.distance[0][r] * s.distance[0][r];
+    error = sqrt(squares / 4 * 2 / 3);
+    d = stats_spread_test(&found, &s.rows[0], 4.604095 * error, 0.01);
+    assert_in_range(d.p * 1e5, 200, 3000); /* Student's would be 0.01 */
+}
+
+/* What does not vary at all and was not sampled says nothing but that. */
+static void spread_of_nothing(void **state)
+{
+    static const double zero[RUNS];
+    struct stats_spread_row row = {.distance = zero, .samples = zero, .square = 0};
+    struct stats_spread found;
+
+    stats_spread_fit(&found, &row, 1, three);
+    assert_true(stats_spread_test(&found, &row, 0, 0.01).p == 1);
+    stats_spread_fit(&found, &row, 0, three);
+    assert_true(stats_spread_factor(&found) == 1);
 }
 
 /* Independent blocks: the error of their mean. Each twice, side by side, in blocks of two: the same. */
@@ -175,7 +227,9 @@ int main(void)
         cmocka_unit_test(two_groups),
         cmocka_unit_test(permutation_by_chance),
         cmocka_unit_test(discoveries),
-        cmocka_unit_test(prior),
+        cmocka_unit_test(spread_is_found),
+        cmocka_unit_test(spread_of_a_row),
+        cmocka_unit_test(spread_of_nothing),
         cmocka_unit_test(blocks),
         cmocka_unit_test(chance),
         cmocka_unit_test(step),
