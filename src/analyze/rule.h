@@ -28,10 +28,9 @@ enum {
     NEED_GPU = 64,           /* what an accelerator did: kernels, copies, calls */
     NEED_NVML = 128,         /* an accelerator's clocks, power, memory over time */
     NEED_RANKS = 256,        /* sessions of several ranks of one run */
-    NEED_LLC = 512,          /* references to the last cache, and what memory can bear */
-    NEED_NETWORK = 1024,     /* round-trip times */
-    NEED_CUDA_FRAMES = 2048, /* stacks with CUDA: frames, as AIProf's have them */
-    NEED_GIL = 4096,         /* waits for Python's GIL */
+    NEED_LLC = 512,          /* reads of the last cache and its misses */
+    NEED_CUDA_FRAMES = 1024, /* stacks with CUDA: frames, as AIProf's have them */
+    NEED_GIL = 2048,         /* waits for Python's GIL */
 };
 
 /* What the rules look at; made once for all of them. */
@@ -55,8 +54,7 @@ struct rule_run; /* one rule being evaluated: what the functions below take */
 struct rule {
     const char *id, *title, *why, *thresholds; /* thresholds: "share=20% seconds=10" */
     unsigned row, needs;
-    void (*check)(struct rule_run *r,
-                  const struct rule_data *d); /* NULL: this wprof can't, whatever there is */
+    void (*check)(struct rule_run *r, const struct rule_data *d);
 };
 
 extern const struct rule rules[];

@@ -16,11 +16,8 @@ const struct rule rules[] = {
      .row = row_,                                                                                            \
      .needs = needs_,                                                                                        \
      .check = check_},
-#define LACKING(row_, id_, needs_, thresholds_, title_, why_)                                                \
-    {.id = id_, .title = title_, .why = why_, .thresholds = thresholds_, .row = row_, .needs = needs_},
 #include "analyze/rules.def"
 #undef RULE
-#undef LACKING
 };
 
 const size_t nrules = ARRAY_SIZE(rules);
@@ -39,8 +36,7 @@ static const struct need {
     {NEED_NVML, "gpu metrics", "an accelerator's clocks, power, memory and link over time"},
     {NEED_RANKS, "ranks", "recordings of several ranks of one run together"},
     {NEED_LLC, "cache references",
-     "references to the last cache beside its misses, and what the memory can bear"},
-    {NEED_NETWORK, "network times", "round-trip times of connections"},
+     "reads of the last cache and its misses (the collector metrics, on CPUs that count them)"},
     {NEED_CUDA_FRAMES, "CUDA frames", "stacks that have CUDA: frames, as AIProf's folded text has"},
     {NEED_GIL, "GIL waits", "a Python program recorded with its waits"},
 };
@@ -155,6 +151,17 @@ static unsigned collectors_give(const struct meta *m)
     return has;
 }
 
+static unsigned metrics_give(const struct metrics_sums *x)
+{
+    unsigned has = 0;
+
+    for (size_t i = 0; i < x->list.n; i++) {
+        has |= metrics_get(x->list.a[i].id)->of & METRIC_GPU ? NEED_NVML : 0;
+        has |= x->list.a[i].id == METRIC_ID_TREE_LLC_MISSES ? NEED_LLC : 0;
+    }
+    return has;
+}
+
 static int has_python(const struct meta *m)
 {
     for (size_t i = 0; i < m->languages.n; i++)
@@ -204,8 +211,9 @@ void rule_data_init(struct rule_data *d, const struct session *s, const struct g
     wake_chain_init(d->chain, &s->store);
     d->gpu = mem_alloc(sizeof(*d->gpu));
     gpu_trace_init(d->gpu, s);
-    d->has = events_give(s) | collectors_give(&s->meta) | (topology ? NEED_TOPOLOGY : 0) |
-             (d->units.list.n ? NEED_MARKS : 0) | (d->lead.task && d->wall_ns ? NEED_LEAD : 0) |
+    d->has = events_give(s) | collectors_give(&s->meta) | metrics_give(&d->sums) |
+             (topology ? NEED_TOPOLOGY : 0) | (d->units.list.n ? NEED_MARKS : 0) |
+             (d->lead.task && d->wall_ns ? NEED_LEAD : 0) |
              (has_cuda_frames(&s->store) ? NEED_CUDA_FRAMES : 0) | (d->gpu->ran.n ? NEED_GPU : 0);
     if ((d->has & NEED_OFFCPU) && has_python(&s->meta))
         d->has |= NEED_GIL;
@@ -259,9 +267,8 @@ static void run_one(struct findings *f, const struct rule *rule, const struct ru
         note_check(f, rule, CHECK_LEFT_OUT, NULL);
         return;
     }
-    if (lacks || !rule->check) {
-        note_check(f, rule, CHECK_NOT_DONE,
-                   lacks ? lacking(lacks) : mem_strdup("needs a wprof that evaluates it"));
+    if (lacks) {
+        note_check(f, rule, CHECK_NOT_DONE, lacking(lacks));
         return;
     }
     rule->check(&r, d);

@@ -10,7 +10,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum metrics_event { METRICS_CYCLES, METRICS_INSTRUCTIONS, METRICS_L1I, METRICS_LLC, METRICS_EVENTS };
+enum metrics_event {
+    METRICS_CYCLES,
+    METRICS_INSTRUCTIONS,
+    METRICS_L1I,
+    METRICS_LLC,
+    METRICS_LLC_READS,
+    METRICS_EVENTS
+};
 
 struct metrics_cache {
     struct pfm_event events[METRICS_EVENTS];

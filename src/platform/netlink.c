@@ -54,6 +54,7 @@ static void add_counts(struct net_socket *n, const void *data, size_t size)
     n->received = info.tcpi_bytes_received;
     n->segments_out = info.tcpi_data_segs_out;
     n->segments_in = info.tcpi_data_segs_in;
+    n->rtt_us = info.tcpi_rtt;
 }
 
 static void on_inet(struct net_sockets *s, const struct nlmsghdr *h)

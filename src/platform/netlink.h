@@ -22,6 +22,7 @@ struct net_socket {
     uint8_t addr[16], peer_addr[16];
     uint64_t sent, received;            /* bytes, what was sent again not counted twice */
     uint64_t segments_out, segments_in; /* with data */
+    uint32_t rtt_us;                    /* TCP: how long an answer takes, smoothed; 0: not known */
     char path[108]; /* unix: what it is bound to, "" for none; an abstract name begins with @ */
 };
 

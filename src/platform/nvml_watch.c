@@ -22,7 +22,12 @@ enum { PCIE_SENT = 0, PCIE_RECEIVED = 1 };         /* nvmlPcieUtilCounter_t */
 enum { PENDING = 4096, LEAVE_S = 1, EVERY_S = 1 }; /* looks that wait to be taken; seconds */
 
 /* nvmlClocksThrottleReason*: bits. Idle (1) and the clock of a display (256) are no reasons to worry. */
-enum { SLOW_POWER = 0x4 | 0x80, SLOW_HEAT = 0x20 | 0x40, SLOW_OTHER = 0x2 | 0x8 | 0x10 };
+enum {
+    SLOW_POWER = 0x4 | 0x80,
+    SLOW_HEAT = 0x20 | 0x40,
+    SLOW_HARDWARE = 0x8 | 0x40 | 0x80,
+    SLOW_OTHER = 0x2 | 0x10
+};
 
 typedef struct nvml_device *device;
 
@@ -87,6 +92,7 @@ static void read_slow(const struct api *api, device d, uint64_t *f)
         return;
     f[NVML_SLOW_POWER] = (reasons & SLOW_POWER) != 0;
     f[NVML_SLOW_HEAT] = (reasons & SLOW_HEAT) != 0;
+    f[NVML_SLOW_HARDWARE] = (reasons & SLOW_HARDWARE) != 0;
     f[NVML_SLOW_OTHER] = (reasons & SLOW_OTHER) != 0;
 }
 

@@ -20,6 +20,7 @@ enum nvml_figure {
     NVML_TEMPERATURE, /* degrees Celsius */
     NVML_SLOW_POWER,  /* 0 or 1, as below: why the clock is held down */
     NVML_SLOW_HEAT,
+    NVML_SLOW_HARDWARE, /* not its driver: for either, or a brake from outside */
     NVML_SLOW_OTHER,
     NVML_SENT, /* over PCIe, KB a second */
     NVML_RECEIVED,

@@ -104,6 +104,30 @@ static void set_text(struct topo_ctx *ctx, struct graph *g, struct graph_node *n
     graph_set_str(g, &n->attrs, name, colon ? colon + 2 : text);
 }
 
+/* What lets it reach a GPU's memory: the module for that, or memory that the open driver lends (dma-buf).
+ * Nothing where there is no driver of GPUs. */
+static const char *gpu_direct(struct topo_ctx *ctx)
+{
+    static const char *const modules[] = {"nvidia_peermem", "nv_peer_mem"};
+    char text[256];
+
+    if (topo_read_line(ctx, "/proc/driver/nvidia/version", text, sizeof(text)))
+        return NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(modules); i++) {
+        struct topo_names files = {0};
+        char path[64];
+        size_t n;
+
+        snprintf(path, sizeof(path), "/sys/module/%s", modules[i]);
+        topo_list(ctx, path, &files);
+        n = files.list.n;
+        topo_names_release(&files);
+        if (n)
+            return modules[i];
+    }
+    return strstr(text, "Open Kernel Module") ? "dma-buf" : "none";
+}
+
 static void add_device(struct topo_ctx *ctx, struct graph *g, struct hw_near *near, struct ports *ports,
                        const char *dev)
 {
@@ -118,6 +142,8 @@ static void add_device(struct topo_ctx *ctx, struct graph *g, struct hw_near *ne
     set_text(ctx, g, n, folder, "node_type", "node_type");
     set_text(ctx, g, n, folder, "fw_ver", "firmware");
     set_text(ctx, g, n, folder, "node_guid", "node_guid");
+    if (gpu_direct(ctx))
+        graph_set_str(g, &n->attrs, "gpu_direct", gpu_direct(ctx));
     if (!hw_pci_of(ctx, folder, pci)) {
         graph_set_str(g, &n->attrs, "pci_bus_id", pci);
         hw_place(near, ctx, g, n, pci);

@@ -183,6 +183,7 @@ static void connect_inet(struct job *j, size_t i)
     int server;
     struct flow f;
     struct graph_node *a, *b;
+    struct graph_edge *e;
 
     if (!n->peer_port || !n->ino)
         return;
@@ -204,7 +205,10 @@ static void connect_inet(struct job *j, size_t i)
     }
     a = inet_node(j, i, 0);
     b = other ? inet_node(j, (size_t)peer, 0) : inet_node(j, i, 1);
-    add_flow(graph_edge(j->g, GRAPH_EDGE_CONNECT, server ? b : a, server ? a : b), a, b, &f);
+    e = graph_edge(j->g, GRAPH_EDGE_CONNECT, server ? b : a, server ? a : b);
+    add_flow(e, a, b, &f);
+    if (!other && n->rtt_us)
+        graph_set_int(j->g, &e->attrs, "rtt_us", n->rtt_us);
     j->elsewhere += !other;
     if (other)
         join_processes(j, i, (size_t)peer, n->protocol == IPPROTO_UDP ? GRAPH_EDGE_UDP : GRAPH_EDGE_TCP, &f);

@@ -251,6 +251,7 @@ print(round(rows[0]["mean"], 6) if rows else "none") # means are sums divided' "
     holds "$(gpu gpu.memory 1) == 2 * 2^30 && $(gpu gpu.clock 0) == 1410e6 && $(gpu gpu.memory.clock 0) == 1593e6"
     holds "$(gpu gpu.power 1) == 250000 && $(gpu gpu.temperature 1) == 61"
     holds "$(gpu gpu.slow.power 0) == 1 && $(gpu gpu.slow.power 1) == 0 && $(gpu gpu.slow.heat 0) == 0"
+    holds "$(gpu gpu.slow.hardware 0) == 0 && $(gpu gpu.slow.hardware 1) == 0"
     holds "$(gpu gpu.pcie.sent 0) == 2e6 && $(gpu gpu.pcie.received 0) == 3e6"
     "$WPROF" show --metrics s 2>/dev/null | grep -q 'power: GPU 0 .*250 W'
 }

@@ -187,6 +187,14 @@ made_up() {
     check 'of("RdmaStatisticPerSecond(dev=mlx5_1,port=1)")["totals"] == {"send_pkts": 5000, "recv_pkts": 6000, "send_bytes": 8000000, "recv_bytes": 8000000, "dupl_pkts": 3, "rnr_naks": 7}'
     check '"send_pkts" not in of("RdmaStatisticPerSecond(dev=mlx5_1,port=1)")'
     check '[(e["a"], e["b"]) for e in edges("access")] == [("Process(pid=4711,ppid=1)", "RdmaDevice(dev=mlx5_0)")]'
+    # how the GPU's driver lets it reach GPU memory: not at all, by memory that it lends, by the module for it
+    check 'of("RdmaDevice(dev=mlx5_0)")["gpu_direct"] == "none"'
+    sed -i 's/ Kernel Module / Open Kernel Module for x86_64 /' "$tree/proc/driver/nvidia/version"
+    graph "$tree" --seed rdma --hops 0
+    check 'of("RdmaDevice(dev=mlx5_0)")["gpu_direct"] == "dma-buf"'
+    mkdir -p "$tree/sys/module/nvidia_peermem/parameters"
+    graph "$tree" --seed rdma --hops 0
+    check 'of("RdmaDevice(dev=mlx5_0)")["gpu_direct"] == "nvidia_peermem"'
 }
 
 # fake NAME LIBRARY: builds tests/fakes/NAME.c as that library, where the loader looks.

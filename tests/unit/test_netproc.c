@@ -108,6 +108,7 @@ static void test_counts(void **state)
     assert_true(n->counted);
     assert_int_equal(n->sent, sizeof(data));
     assert_int_equal(n->received, 7);
+    assert_in_range(n->rtt_us, 1, 1000000000);
     n = net_sockets_peer(&all, n);
     assert_int_equal(fstat(s, &st), 0);
     assert_int_equal(n->ino, st.st_ino);

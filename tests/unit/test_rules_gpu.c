@@ -172,6 +172,25 @@ static void copies(void **state)
     case_is(x, "gpu-copy-overlap", CHECK_FOUND);
 }
 
+/* 16 MiB in 1 ms: 16.8 GB/s. */
+static void copy_rate(void **state)
+{
+    struct rules_case *x = *state;
+    struct graph_node *n =
+        graph_add(&x->g, &(struct graph_id){.kind = GRAPH_GPU, .field = {"0", "0000:01:00.0"}});
+
+    busy(x);
+    copy(x, GPU_PINNED, GPU_DEVICE, 16 << 20, 2000, 1000, 9000);
+    copy(x, GPU_PINNED, GPU_DEVICE, 1 << 10, 5000, 1000, 9001); /* small ones tell nothing */
+    copy(x, GPU_DEVICE, GPU_PINNED, 16 << 20, 7000, 9000, 9002);
+    case_is(x, "gpu-copy-rate", CHECK_NOT_DONE);
+    graph_set_int(&x->g, &n->attrs, "pcie_max_gen", 3);
+    graph_set_int(&x->g, &n->attrs, "pcie_width", 16); /* 15.8 GB/s */
+    case_is(x, "gpu-copy-rate", CHECK_CLEAN);
+    graph_set_int(&x->g, &n->attrs, "pcie_max_gen", 5); /* 63 GB/s: it would have taken 266 us */
+    assert_in_range(case_found(x, "gpu-copy-rate")->cost_ns, 732 * US, 735 * US);
+}
+
 static void items_and_allocations(void **state)
 {
     struct rules_case *x = *state;
@@ -258,6 +277,7 @@ int main(void)
         T(many_short_kernels),
         T(slow_launches_and_waits),
         T(copies),
+        T(copy_rate),
         T(communication),
         T(precision),
         T(no_tensor_cores),

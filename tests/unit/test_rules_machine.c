@@ -187,6 +187,166 @@ static void rdma_retransmit(void **state)
     case_is(x, "rdma-retransmit", CHECK_FOUND);
 }
 
+/* ---- GPUs, by what they say each second ---- */
+
+/* From second `at` on. */
+static void level(struct rules_case *x, enum metric_id id, unsigned at, uint64_t value)
+{
+    case_metric(x, id, 0, at, value);
+    x->s.store.events.a[x->s.store.events.n - 1].cpu = 0;
+}
+
+static void cpu_bound(void **state)
+{
+    struct rules_case *x = *state;
+
+    case_is(x, "cpu-bound", CHECK_NOT_DONE);
+    level(x, METRIC_ID_GPU_BUSY, 0, 900000);
+    level(x, METRIC_ID_GPU_BUSY, 5, 50000);
+    each_second(x, METRIC_ID_CPU_USER, 0, 3000 * MS);
+    each_second(x, METRIC_ID_CPU_SYSTEM, 0, 500 * MS); /* of four CPUs' 4 s */
+    case_is(x, "cpu-bound", CHECK_CLEAN);
+    each_second(x, METRIC_ID_CPU_IRQ, 0, 300 * MS);
+    assert_int_equal(case_found(x, "cpu-bound")->cost_ns, 6 * SEC);
+    level(x, METRIC_ID_GPU_BUSY, 6, 900000); /* busy but for one second */
+    case_is(x, "cpu-bound", CHECK_CLEAN);
+}
+
+static void gpu_memory(void **state)
+{
+    struct rules_case *x = *state;
+
+    level(x, METRIC_ID_GPU_MEMORY, 1, 60ull << 30);
+    level(x, METRIC_ID_GPU_MEMORY, 2, 75ull << 30);
+    level(x, METRIC_ID_GPU_MEMORY, 3, 10ull << 30);
+    case_is(x, "gpu-memory", CHECK_NOT_DONE); /* of how much? */
+    graph_set_int(&x->g, &gpu(x)->attrs, "memory_bytes", 100ll << 30);
+    case_is(x, "gpu-memory", CHECK_CLEAN);
+    graph_set_int(&x->g, &gpu(x)->attrs, "memory_bytes", 80ll << 30);
+    assert_string_equal(case_found(x, "gpu-memory")->device, "GPU 0");
+}
+
+static void gpu_slowdown(void **state)
+{
+    struct rules_case *x = *state;
+
+    level(x, METRIC_ID_GPU_BUSY, 0, 20000); /* idle, but for the second half */
+    level(x, METRIC_ID_GPU_BUSY, 5, 980000);
+    level(x, METRIC_ID_GPU_CLOCK, 0, 1980000000);
+    level(x, METRIC_ID_GPU_CLOCK, 7, 1200000000);
+    level(x, METRIC_ID_GPU_CLOCK, 8, 1980000000);
+    case_is(x, "gpu-slowdown", CHECK_NOT_DONE);
+    level(x, METRIC_ID_GPU_SLOW_HARDWARE, 0, METRIC_MILLION);
+    level(x, METRIC_ID_GPU_SLOW_HARDWARE, 2, 0);
+    case_is(x, "gpu-slowdown", CHECK_CLEAN);
+    level(x, METRIC_ID_GPU_SLOW_HARDWARE, 7, METRIC_MILLION);
+    level(x, METRIC_ID_GPU_SLOW_HARDWARE, 8, 0);
+    assert_non_null(
+        strstr(case_found(x, "gpu-slowdown")->evidence, "For 1.00 s of the 5.00 s that it was busy"));
+    assert_non_null(strstr(x->f.list.a[0].evidence, "at 1200 MHz on average, while 1980 MHz were seen"));
+}
+
+static void gpu_power_cap(void **state)
+{
+    struct rules_case *x = *state;
+
+    level(x, METRIC_ID_GPU_BUSY, 0, 980000);
+    level(x, METRIC_ID_GPU_SLOW_POWER, 0, 0);
+    level(x, METRIC_ID_GPU_SLOW_HEAT, 0, 0);
+    level(x, METRIC_ID_GPU_SLOW_POWER, 9, METRIC_MILLION); /* a tenth */
+    case_is(x, "gpu-power-cap", CHECK_CLEAN);
+    level(x, METRIC_ID_GPU_SLOW_HEAT, 8, METRIC_MILLION); /* two */
+    assert_string_equal(case_found(x, "gpu-power-cap")->title, "GPU 0 runs at its temperature limit");
+}
+
+static void pcie_busy(void **state)
+{
+    struct rules_case *x = *state;
+    struct graph_node *n = gpu(x);
+
+    level(x, METRIC_ID_GPU_PCIE_SENT, 0, 0);
+    level(x, METRIC_ID_GPU_PCIE_RECEIVED, 0, 29000000000);
+    level(x, METRIC_ID_GPU_PCIE_RECEIVED, 2, 0);
+    case_is(x, "pcie-busy", CHECK_NOT_DONE);
+    graph_set_int(&x->g, &n->attrs, "pcie_max_gen", 5);
+    graph_set_int(&x->g, &n->attrs, "pcie_width", 16);
+    case_is(x, "pcie-busy", CHECK_CLEAN);
+    graph_set_int(&x->g, &n->attrs, "pcie_max_gen", 4); /* 31.5 GB/s */
+    assert_non_null(strstr(case_found(x, "pcie-busy")->evidence, "For 2.00 s it received"));
+}
+
+/* ---- memory ---- */
+
+static void memory_bound(void **state)
+{
+    struct rules_case *x = *state;
+
+    case_is(x, "memory-bound", CHECK_NOT_DONE);
+    tasks_get(&x->s.store.tasks, x->lead)->cpu_ns = 10 * SEC;
+    each_second(x, METRIC_ID_TREE_LLC_MISSES, x->lead, 1000000); /* 8 % of the time */
+    each_second(x, METRIC_ID_TREE_LLC_READS, x->lead, 10000000);
+    case_is(x, "memory-bound", CHECK_CLEAN);
+    each_second(x, METRIC_ID_TREE_LLC_MISSES, x->lead, 1000000);
+    case_is(x, "memory-bound", CHECK_FOUND);
+    each_second(x, METRIC_ID_TREE_LLC_READS, x->lead, 40000000); /* 4 % of the reads */
+    case_is(x, "memory-bound", CHECK_CLEAN);
+}
+
+static void memory_traffic(void **state)
+{
+    struct rules_case *x = *state;
+    struct err e = {0};
+
+    each_second(x, METRIC_ID_TREE_LLC_MISSES, x->lead, 500000000); /* 32 GB/s */
+    case_is(x, "memory-traffic", CHECK_NOT_DONE);
+    assert_non_null(strstr(case_run(x, "memory-traffic")->detail, "--set memory-traffic.peak="));
+    assert_int_equal(rule_set(&x->set, "memory-traffic.peak", "50e9", &e), 0);
+    case_is(x, "memory-traffic", CHECK_CLEAN);
+    assert_int_equal(rule_set(&x->set, "memory-traffic.peak", "39e9", &e), 0);
+    case_is(x, "memory-traffic", CHECK_FOUND);
+}
+
+/* ---- between machines ---- */
+
+static void rdma_no_peer(void **state)
+{
+    struct rules_case *x = *state;
+    struct graph_node *n = graph_named(&x->g, GRAPH_RDMA_DEVICE, "mlx5_0"),
+                      *p = graph_process(&x->g, 10, 1, 10);
+
+    case_is(x, "rdma-no-peer", CHECK_CLEAN); /* no port is active */
+    graph_set_json(&x->g, &n->attrs, "ports", "[{\"port\": 1, \"state\": \"ACTIVE\"}]");
+    case_is(x, "rdma-no-peer", CHECK_NOT_DONE);
+    graph_set_str(&x->g, &n->attrs, "gpu_direct", "none");
+    graph_edge(&x->g, GRAPH_EDGE_ACCESS, p, n);
+    case_is(x, "rdma-no-peer", CHECK_CLEAN); /* it uses no GPU */
+    graph_edge(&x->g, GRAPH_EDGE_ACCESS, p, gpu(x));
+    case_is(x, "rdma-no-peer", CHECK_FOUND);
+    graph_set_str(&x->g, &n->attrs, "gpu_direct", "nvidia_peermem");
+    case_is(x, "rdma-no-peer", CHECK_CLEAN);
+}
+
+static struct graph_node *socket_at(struct rules_case *x, const char *addr, const char *port)
+{
+    return graph_add(&x->g, &(struct graph_id){.kind = GRAPH_SOCKET, .field = {addr, port, "TCP"}});
+}
+
+static void network_latency(void **state)
+{
+    struct rules_case *x = *state;
+    struct graph_node *here = socket_at(x, "10.0.0.1", "41000"), *there = socket_at(x, "10.0.0.2", "5432");
+    struct graph_edge *e = graph_edge(&x->g, GRAPH_EDGE_CONNECT, here, there);
+
+    graph_edge(&x->g, GRAPH_EDGE_OWN, graph_process(&x->g, 10, 1, 10), here);
+    case_wait(x, x->lead, PY({"fetch", "a.py"}), 0, 900, (struct waiting){.reason = WAIT_SOCKET});
+    case_is(x, "network-latency", CHECK_CLEAN); /* how long answers take is not known */
+    graph_set_int(&x->g, &e->attrs, "rtt_us", 90);
+    case_is(x, "network-latency", CHECK_CLEAN);
+    graph_set_int(&x->g, &e->attrs, "rtt_us", 2500);
+    assert_int_equal(case_found(x, "network-latency")->cost_ns, 900 * MS);
+    assert_non_null(strstr(x->f.list.a[0].evidence, "10.0.0.2"));
+}
+
 static void without_a_topology(void **state)
 {
     struct rules_case *x = *state;
@@ -200,10 +360,17 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(io_bound),           T(io_bound_main_thread), T(throttled),    T(oversubscribed),
-        T(delay_of_few),       T(major_faults),         T(minor_faults), T(numa_remote),
-        T(pcie_width),         T(gpu_on_another_node),  T(nccl_tcp),     T(rdma_retransmit),
-        T(without_a_topology),
+        T(io_bound),           T(io_bound_main_thread),
+        T(throttled),          T(oversubscribed),
+        T(delay_of_few),       T(major_faults),
+        T(minor_faults),       T(numa_remote),
+        T(pcie_width),         T(gpu_on_another_node),
+        T(nccl_tcp),           T(rdma_retransmit),
+        T(without_a_topology), T(cpu_bound),
+        T(gpu_memory),         T(gpu_slowdown),
+        T(gpu_power_cap),      T(pcie_busy),
+        T(memory_bound),       T(memory_traffic),
+        T(rdma_no_peer),       T(network_latency),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,10 +33,8 @@ void rule_own_check(struct findings *f, const struct rule_own *own, const struct
 
 #define RULE(row, id, needs, thresholds, title, why, check)                                                  \
     void check(struct rule_run *r, const struct rule_data *d);
-#define LACKING(...)
 #include "analyze/rules.def"
 #undef RULE
-#undef LACKING
 
 /* ---- texts ---- */
 

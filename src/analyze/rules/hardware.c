@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows 35, 38, 40 and 48: what the topology tells of the machine. */
+/* Rows 35, 38, 39, 40, 48 and 53: what the topology tells of the machine. */
 #include "analyze/rules/check.h"
 
 #include <stdlib.h>
@@ -177,6 +177,51 @@ void check_nccl_tcp(struct rule_run *r, const struct rule_data *d)
     x->why = mem_strdup("what it costs is not measured");
 }
 
+/* A process that has a GPU and the device open. */
+static const struct graph_node *uses_both(const struct graph *g, const struct graph_node *rdma)
+{
+    for (size_t i = 0; i < g->edges.n; i++) {
+        const struct graph_edge *e = g->edges.a[i];
+
+        if (e->kind == GRAPH_EDGE_ACCESS && e->b == rdma && e->a->kind == GRAPH_PROCESS &&
+            other_end(g, e->a, GRAPH_EDGE_ACCESS, GRAPH_GPU))
+            return e->a;
+    }
+    return NULL;
+}
+
+void check_rdma_no_peer(struct rule_run *r, const struct rule_data *d)
+{
+    const struct graph_node *ib = active_infiniband(d->topology), *p;
+    const struct graph_attr *direct = ib ? graph_attr(&ib->attrs, "gpu_direct") : NULL;
+    struct finding *x;
+
+    if (!ib) {
+        rule_note(r, "the machine has no RDMA port that is active");
+        return;
+    }
+    if (!direct || direct->type != GRAPH_STR) {
+        rule_not_checked(r, "needs the GPU driver's modules, which the topology does not tell");
+        return;
+    }
+    p = uses_both(d->topology, ib);
+    if (strcmp(direct->str, "none") || !p)
+        return;
+    x = rule_found(r);
+    label(&x->process, p);
+    label(&x->device, ib);
+    x->severity = FINDING_MEDIUM;
+    x->title = mem_printf("%s has no direct access to GPU memory", x->device);
+    x->evidence =
+        mem_printf("%s has a GPU and the device open; neither nvidia_peermem is loaded nor is the GPU's "
+                   "driver the open one, which lends its memory (dma-buf).",
+                   x->process);
+    x->advice =
+        mem_strdup("modprobe nvidia_peermem, or the open kernel modules; NCCL_DEBUG=INFO then says GDRDMA.");
+    x->certainty = FINDING_LIKELY;
+    x->why = mem_strdup("what it costs is not measured");
+}
+
 void check_rdma_retransmit(struct rule_run *r, const struct rule_data *d)
 {
     const struct graph *g = d->topology;
@@ -208,4 +253,72 @@ void check_rdma_retransmit(struct rule_run *r, const struct rule_data *d)
             mem_strdup("See cables, the switch's pause frames and ECN; RoCE needs a fabric without loss.");
         x->why = mem_strdup("what it costs is not measured");
     }
+}
+
+/* ---- the network ---- */
+
+/* The slowest of the connections to other machines. */
+static const struct graph_edge *slowest(const struct graph *g, int64_t *us)
+{
+    const struct graph_edge *found = NULL;
+
+    *us = 0;
+    for (size_t i = 0; i < g->edges.n; i++) {
+        int64_t rtt = graph_attr_int(&g->edges.a[i]->attrs, "rtt_us", 0);
+
+        if (g->edges.a[i]->kind != GRAPH_EDGE_CONNECT || rtt <= *us)
+            continue;
+        *us = rtt;
+        found = g->edges.a[i];
+    }
+    return found;
+}
+
+/* By a process of this machine. */
+static int is_held(const struct graph *g, const struct graph_node *socket)
+{
+    for (size_t i = 0; i < g->edges.n; i++)
+        if (g->edges.a[i]->kind == GRAPH_EDGE_OWN && g->edges.a[i]->b == socket)
+            return 1;
+    return 0;
+}
+
+/* What the main thread waits for at sockets is what it may cost. */
+void check_network_latency(struct rule_run *r, const struct rule_data *d)
+{
+    struct words w = {0};
+    struct lead_time t;
+    int64_t us;
+    const struct graph_edge *e = slowest(d->topology, &us);
+    struct finding *x;
+
+    if (!e) {
+        rule_note(r, "no TCP connection to another machine was seen that tells how long answers take");
+        return;
+    }
+    lead_time_init(&t, d);
+    for (size_t i = 0; i < d->lead.spans.n; i++) {
+        const struct wait *wait = lead_wait(d, &d->lead.spans.a[i]);
+
+        if (wait && (wait->reason == WAIT_SOCKET || wait->reason == WAIT_POLL))
+            lead_time_wait(&t, d, i);
+    }
+    if ((double)us * 1e-6 > rule_threshold(r, "time") &&
+        lead_time_share(&t, d) > rule_threshold(r, "share")) {
+        x = rule_found(r);
+        finding_of_lead(x, &t, d);
+        x->weight = RULE_WEIGHT_LAST;
+        label(&x->device, is_held(d->topology, e->a) ? e->b : e->a);
+        x->title = mem_strdup("The main thread waits for the network, which answers slowly");
+        x->evidence = mem_printf("It waited %s at sockets, in %s. An answer of %s takes %s there and back.",
+                                 words_ns(&w, t.ns), words_plural(&w, t.waits, "wait"), x->device,
+                                 words_ns(&w, (uint64_t)us * 1000));
+        x->advice =
+            mem_strdup("Fewer and larger messages, several requests under way at a time, what is asked for "
+                       "again kept; TCP_NODELAY; a nearer machine.");
+        x->certainty = FINDING_GUESS;
+        x->why =
+            mem_strdup("which waits were for that connection is not known, nor how long the other end took");
+    }
+    lead_time_release(&t);
 }
