@@ -23,7 +23,8 @@ struct import_opts {
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", NULL,
-               "perf-script|folded|pprof|speedscope|cpuprofile|callgrind|pyspy|austin|kineto|chrome|nsys|witty",
+               "perf-script|folded|pprof|speedscope|cpuprofile|callgrind|pyspy|austin|kineto|chrome|nsys|"
+               "witty|topology",
                "what FILE is (default: what it begins like)"),
     OPT_STRING('e', "event", struct import_opts, event, "NAME",
                "of several events or kinds of values, the one to take (default: the first)"),
