@@ -18,13 +18,13 @@
 #include <string.h>
 
 struct export_opts {
-    const char *format, *metric, *output, *only, *split;
+    const char *format, *metric, *output, *only, *split, *table;
     int kernel, jit, all, addrs, lines, inlines, pids, pid, tid, gil, idle;
 };
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded",
-               "folded|chrome|perfetto|witty|sqlite", "what to write"),
+               "folded|pprof|speedscope|callgrind|chrome|perfetto|witty|csv|ndjson|sqlite", "what to write"),
     OPT_STRING('m', "metric", struct export_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_STRING(0, "only", struct export_opts, only, "WHAT",
                "only what happened during step:12-20, request:7, outside:step"),
@@ -32,6 +32,8 @@ static const struct opt options[] = {
     OPT_FLAG(0, "idle", struct export_opts, idle,
              "threads off the CPU too: samples of all time, not of CPU time"),
     OPT_STRING(0, "split", struct export_opts, split, "KIND", "each step, request or other mark apart"),
+    OPT_STRING('t', "table", struct export_opts, table, "NAME",
+               "csv, ndjson: only this table (see wprof query --schema)"),
     OPT_STRING('o', "output", struct export_opts, output, "FILE", "to FILE, not to stdout"),
     OPT_FLAG('k', "kernel", struct export_opts, kernel, "mark kernel functions with _[k]"),
     OPT_FLAG(0, "jit", struct export_opts, jit, "mark functions made at run time with _[j]"),
@@ -65,7 +67,7 @@ static int export_profile(const struct exporter *x, const struct export_opts *o,
                              .jit_suffix = o->jit || o->all,
                              .addrs = o->addrs,
                              .verbatim = x == &export_folded,
-                             .lines = o->lines,
+                             .lines = o->lines || x->lines,
                              .inlines = o->inlines,
                              .pids = o->pids,
                              .pid_suffix = o->pid,
@@ -131,11 +133,22 @@ static int export_topology(const struct exporter *x, const struct export_opts *o
     return rc;
 }
 
+static int export_events(const struct exporter *x, const struct export_opts *o, struct session *s,
+                         const struct cut *only, struct buf *out, struct err *e)
+{
+    struct export_input in = {.session = s, .metric = o->metric, .gil = o->gil};
+
+    if (o->split || o->idle)
+        return err_set(e, "--%s is not for %s (folded and others have it)", o->split ? "split" : "idle",
+                       x->name);
+    return x->run(&in, out, e);
+}
+
 static int export_tables(const struct exporter *x, const struct export_opts *o, struct session *s,
                          const struct cut *only, struct buf *out, struct err *e)
 {
     struct tables *t;
-    struct export_input in = {.session = s};
+    struct export_input in = {.session = s, .table = o->table};
     int rc;
 
     if (o->metric || o->split || o->gil || o->idle)
@@ -156,11 +169,16 @@ static int export(const struct export_opts *o, const char *path, struct err *e)
     struct cut only;
     int rc;
 
-    if (!x || open_session(&s, path, e))
+    if (!x)
+        return -1;
+    if (o->table && (!x->wants_tables || x == &export_sqlite))
+        return err_set(e, "--table is for csv and ndjson: %s has none or all of them", x->name);
+    if (open_session(&s, path, e))
         return -1;
     rc = only_apply(&only, &s, o->only, e);
     if (!rc)
         rc = (x->wants_tables     ? export_tables
+              : x->wants_events   ? export_events
               : x->wants_topology ? export_topology
               : x->wants_timeline ? export_timeline
                                   : export_profile)(x, o, &s, o->only ? &only : NULL, &out, e);
@@ -193,6 +211,7 @@ const struct command cmd_export = {
     .values_size = sizeof(struct export_opts),
     .examples = "wprof export --format folded -o train.folded\n"
                 "wprof export --kernel wprof-train-20260716-153012-abc123 | flamegraph.pl >train.svg\n"
-                "wprof export --format perfetto -o train.pftrace",
+                "wprof export --format perfetto -o train.pftrace\n"
+                "wprof export --format pprof -o train.pb.gz",
     .run = export_run,
 };

@@ -42,7 +42,7 @@ void frame_place(const struct frames *f, const struct strtab *strings, const str
         buf_addf(out, "[%.400s+0x%llx]", *path ? base(path) : "unknown", addr);
 }
 
-void frame_text(const struct frames *f, const struct strtab *strings, const struct frame *frame,
+void frame_func(const struct frames *f, const struct strtab *strings, const struct frame *frame,
                 const struct frame_name *name, struct buf *out)
 {
     const struct module *m = frames_module(f, frame->module);
@@ -53,9 +53,17 @@ void frame_text(const struct frames *f, const struct strtab *strings, const stru
     else if (m && !func[strspn(func, " ")])
         buf_addf(out, "[%s]", base(strtab_get(strings, m->path)));
     else
-        frame_label(func, strtab_get(strings, name->file), 0, frame->kind, out);
-    if (!out->len)
-        buf_addch(out, '?');
+        buf_addstr(out, *func ? func : "?");
+}
+
+void frame_text(const struct frames *f, const struct strtab *strings, const struct frame *frame,
+                const struct frame_name *name, struct buf *out)
+{
+    struct buf func = {0};
+
+    frame_func(f, strings, frame, name, &func);
+    frame_label(buf_str(&func), name ? strtab_get(strings, name->file) : "", 0, frame->kind, out);
+    buf_release(&func);
 }
 
 void frame_fold_text(char *s, size_t n)

@@ -16,8 +16,13 @@ void frame_label(const char *func, const char *file, uint32_t line, unsigned kin
 void frame_place(const struct frames *f, const struct strtab *strings, const struct frame *frame,
                  struct buf *out);
 
-/* Appends one of a frame's names as the default of every view has it, NULL: it has none; without its line.
- * Names that are blank, as importers find them in libraries, are "[libfoo.so]". */
+/* Appends what one of a frame's names is called, NULL: it has none: the function, or frame_place(). Names
+ * that are blank, as importers find them in libraries, are "[libfoo.so]". */
+void frame_func(const struct frames *f, const struct strtab *strings, const struct frame *frame,
+                const struct frame_name *name, struct buf *out);
+
+/* Appends the same as the default of every view has it: with the file where there is one to tell, without the
+ * line. */
 void frame_text(const struct frames *f, const struct strtab *strings, const struct frame *frame,
                 const struct frame_name *name, struct buf *out);
 

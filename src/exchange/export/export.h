@@ -18,12 +18,15 @@ struct export_input {
     const struct timeline *timeline; /* whole; of these, an exporter gets the one that it wants */
     const struct graph *topology;
     struct tables *tables;
+    const char *metric, *table; /* of what is made of events, of tables; NULL: the default */
+    int gil;                    /* of events: only what threads did while they held the GIL */
 };
 
 struct exporter {
     const char *name;    /* "folded" */
     const char *summary; /* one line, no full stop */
-    int wants_timeline, wants_topology, wants_tables;
+    int wants_timeline, wants_topology, wants_tables, wants_events;
+    int lines; /* wants a profile with lines apart */
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*run)(const struct export_input *in, struct buf *out, struct err *e);
 };

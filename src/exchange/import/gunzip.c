@@ -9,7 +9,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { CHUNK = 64 << 10, GZIP_ONLY = 16 /* zlib.h, inflateInit2: no other header is taken */ };
+enum {
+    CHUNK = 64 << 10,
+    PIECE = 1 << 30,
+    MEM_LEVEL = 8 /* the default */,
+    GZIP_ONLY = 16 /* zlib.h, inflateInit2: no other header is taken */
+};
 
 struct gunzip {
     int fd;
@@ -99,4 +104,27 @@ ssize_t gunzip_read(struct gunzip *g, void *to, size_t n, struct err *e)
         inflate_some(g);
     }
     return (ssize_t)(n - g->z.avail_out);
+}
+
+void gunzip_reverse(const void *p, size_t n, struct buf *out)
+{
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)p, .avail_in = 0};
+    int rc = deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP_ONLY, MEM_LEVEL,
+                          Z_DEFAULT_STRATEGY);
+
+    while (rc == Z_OK) { /* avail_in is no size_t */
+        uInt piece = n < PIECE ? (uInt)n : PIECE;
+
+        if (!z.avail_in) {
+            z.avail_in = piece;
+            n -= piece;
+        }
+        buf_reserve(out, CHUNK);
+        z.next_out = (unsigned char *)out->data + out->len;
+        z.avail_out = CHUNK;
+        rc = deflate(&z, n ? Z_NO_FLUSH : Z_FINISH);
+        out->len += CHUNK - z.avail_out;
+    }
+    deflateEnd(&z);
+    buf_addstr(out, ""); /* its NUL */
 }

@@ -3,6 +3,7 @@
 #ifndef WPROF_EXCHANGE_GUNZIP_H
 #define WPROF_EXCHANGE_GUNZIP_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stddef.h>
@@ -18,6 +19,9 @@ void gunzip_free(struct gunzip *g);
 
 /* Up to n bytes to `to`: how many, 0 at the end, -1 with `e`. Damage is an end: see gunzip_damage(). */
 ssize_t gunzip_read(struct gunzip *g, void *to, size_t n, struct err *e);
+
+/* The other way round: appends p[0..n) as one member, always the same bytes. */
+void gunzip_reverse(const void *p, size_t n, struct buf *out);
 
 const char *gunzip_damage(const struct gunzip *g); /* what was wrong; NULL: nothing */
 

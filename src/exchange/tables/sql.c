@@ -57,6 +57,7 @@ static const char *const sql_types[] = {
     [TABLES_INT] = "INTEGER",
     [TABLES_REAL] = "REAL",
     [TABLES_TEXT] = "TEXT",
+    [TABLES_JSON] = "TEXT",
 };
 
 void tables_sql_table(enum tables_table t, int comments, struct buf *out)

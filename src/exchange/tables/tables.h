@@ -44,6 +44,7 @@ enum tables_type {
     TABLES_INT,
     TABLES_REAL,
     TABLES_TEXT,
+    TABLES_JSON, /* text that is JSON */
 };
 
 struct tables_column_info {

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * speedscope's file format (speedscope.app/file-format-schema.json): a sampled profile for each thread, in
+ * the order of time. Samples count as such ("none"), all else in ns. Inlined functions and lines are frames.
+ */
+#include "exchange/export/events.h"
+
+#include "base/json.h"
+
+struct speedscope {
+    struct export_events x;
+    struct json_writer json;
+    uint32_t *first; /* of a frame in shared.frames: its names follow each other */
+    VEC(uint32_t) path;
+};
+
+static void put_frames(struct speedscope *w)
+{
+    uint32_t n = export_events_frames(&w->x), at = 0;
+    struct buf func = {0};
+
+    w->first = mem_calloc((size_t)n + 1, sizeof(*w->first));
+    json_object(&w->json, "shared");
+    json_array(&w->json, "frames");
+    for (uint32_t id = 1; id <= n; id++) {
+        uint32_t names = export_events_names(&w->x, id);
+
+        w->first[id] = at;
+        at += names;
+        for (uint32_t k = 0; k < names; k++) {
+            struct export_place p;
+
+            buf_clear(&func);
+            p = export_events_name(&w->x, id, k, &func);
+            buf_addch(w->json.out, '\n');
+            json_object(&w->json, NULL);
+            json_str(&w->json, "name", buf_str(&func));
+            if (*p.file)
+                json_str(&w->json, "file", p.file);
+            if (p.line)
+                json_u64(&w->json, "line", p.line);
+            json_end_object(&w->json);
+        }
+    }
+    json_end_array(&w->json);
+    json_end_object(&w->json);
+    buf_release(&func);
+}
+
+static void put_stack(struct speedscope *w, const struct event *ev)
+{
+    uint32_t leaf = export_events_leaf(&w->x, ev);
+    const struct stack_node *n;
+
+    vec_clear(&w->path);
+    if (leaf)
+        *vec_push(&w->path) = leaf;
+    for (uint32_t id = ev->stack; (n = stacks_get(&w->x.s->stacks, id)); id = n->parent)
+        *vec_push(&w->path) = n->frame;
+    json_array(&w->json, NULL);
+    for (size_t i = w->path.n; i--;)
+        for (uint32_t k = 0; k < export_events_names(&w->x, w->path.a[i]); k++)
+            json_u64(&w->json, NULL, w->first[w->path.a[i]] + k);
+    json_end_array(&w->json);
+}
+
+/* The next of the thread's events from `i` on. */
+static size_t next_of(const struct export_events *x, size_t i, uint32_t task)
+{
+    while (i < x->list.n && x->s->events.a[x->list.a[i]].task != task)
+        i++;
+    return i;
+}
+
+static int same_stack(const struct export_events *x, size_t a, size_t b)
+{
+    const struct event *p = &x->s->events.a[x->list.a[a]], *q = &x->s->events.a[x->list.a[b]];
+
+    return p->stack == q->stack && export_events_leaf(x, p) == export_events_leaf(x, q);
+}
+
+/* Neighbours of one stack are one sample: each one's first is written, its weight is their sum. */
+static uint64_t put_samples(struct speedscope *w, uint32_t task, int weights)
+{
+    const struct export_events *x = &w->x;
+    uint64_t all = 0;
+
+    for (size_t i = next_of(x, 0, task), next; i < x->list.n; i = next) {
+        uint64_t sum = 0;
+
+        for (next = i; next < x->list.n && same_stack(x, i, next); next = next_of(x, next + 1, task))
+            sum += export_events_value(x, &x->s->events.a[x->list.a[next]]);
+        if (weights)
+            json_u64(&w->json, NULL, sum);
+        else
+            put_stack(w, &x->s->events.a[x->list.a[i]]);
+        all += sum;
+    }
+    return all;
+}
+
+static void put_thread(struct speedscope *w, uint32_t task)
+{
+    struct buf name = {0};
+    uint64_t all;
+
+    export_events_thread(&w->x, task, &name);
+    buf_addch(w->json.out, '\n');
+    json_object(&w->json, NULL);
+    json_str(&w->json, "type", "sampled");
+    json_str(&w->json, "name", name.len ? name.data : w->x.metric);
+    json_str(&w->json, "unit", w->x.samples ? "none" : "nanoseconds");
+    json_u64(&w->json, "startValue", 0);
+    json_array(&w->json, "samples");
+    all = put_samples(w, task, 0);
+    json_end_array(&w->json);
+    json_array(&w->json, "weights");
+    put_samples(w, task, 1);
+    json_end_array(&w->json);
+    json_u64(&w->json, "endValue", all);
+    json_end_object(&w->json);
+    buf_release(&name);
+}
+
+static void put_threads(struct speedscope *w)
+{
+    size_t ntasks = w->x.s->tasks.list.n;
+    uint8_t *there = mem_calloc(ntasks + 1, 1);
+
+    for (size_t i = 0; i < w->x.list.n; i++) {
+        uint32_t task = w->x.s->events.a[w->x.list.a[i]].task;
+
+        if (task <= ntasks)
+            there[task] = 1;
+    }
+    json_array(&w->json, "profiles");
+    for (uint32_t task = 0; task <= ntasks; task++)
+        if (there[task])
+            put_thread(w, task);
+    json_end_array(&w->json);
+    free(there);
+}
+
+static int run(const struct export_input *in, struct buf *out, struct err *e)
+{
+    struct speedscope w = {.json = {.out = out}};
+    const struct meta *m = &in->session->meta;
+    int rc = export_events_init(&w.x, in, e);
+
+    if (!rc) {
+        json_object(&w.json, NULL);
+        json_str(&w.json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+        json_str(&w.json, "exporter", "wprof");
+        json_str(&w.json, "name", m->workload ? m->workload : "wprof");
+        put_frames(&w);
+        put_threads(&w);
+        json_end_object(&w.json);
+        buf_addch(out, '\n');
+    }
+    export_events_release(&w.x);
+    vec_release(&w.path);
+    free(w.first);
+    return rc;
+}
+
+const struct exporter export_speedscope = {
+    .name = "speedscope",
+    .summary = "speedscope's own format, a profile for each thread",
+    .wants_events = 1,
+    .run = run,
+};

@@ -1,0 +1,163 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What export writes for others: read back by wprof, and by readers that others wrote.
+load common
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR"
+    "$WPROF" -q import -o s "$BATS_TEST_DIRNAME/../fixtures/query/threads.speedscope.json"
+}
+
+setup() {
+    cd "$BATS_FILE_TMPDIR"
+}
+
+need_sqlite() {
+    "$WPROF" version | grep -qE '^  sqlite +yes' || skip "needs a build with SQLite"
+}
+
+sum() {
+    "$WPROF" -q export "$@" | awk '{ s += $NF } END { print s }'
+}
+
+need_node() {
+    need_command node
+    node -e "require.resolve('$1/package.json')" 2>/dev/null || skip "needs $1 (npm, by NODE_PATH)"
+}
+
+@test "formats: exported, imported, the same total" {
+    for f in folded pprof speedscope; do
+        "$WPROF" -q export -f $f -o "x.$f" s
+        "$WPROF" -q import -o "r.$f" "x.$f"
+        [ "$(sum "r.$f")" = "$(sum s)" ]
+    done
+}
+
+@test "formats: pprof's stacks are those of folded, without the threads" {
+    "$WPROF" -q export -f pprof -o x.pb.gz s
+    "$WPROF" -q import -o p x.pb.gz
+    diff <("$WPROF" export p) <("$WPROF" export s | sed 's/^[^;]*;//; s/^\[no stack\]/&/' | awk '{ n = $NF; sub(/ [0-9]+$/, ""); v[$0] += n } END { for (k in v) print k, v[k] }' | LC_ALL=C sort)
+}
+
+@test "formats: pprof-format decodes it" {
+    need_node pprof-format
+    "$WPROF" -q export -f pprof -o x.pb.gz s
+    node - "$(sum s)" <<'END'
+const { Profile } = require("pprof-format"), assert = require("assert"), fs = require("fs");
+const p = Profile.decode(require("zlib").gunzipSync(fs.readFileSync("x.pb.gz")));
+const text = (i) => p.stringTable.strings[Number(i)];
+assert.equal(text(0), "");
+assert.deepEqual(p.sampleType.map((t) => text(t.type) + "/" + text(t.unit)), ["samples/count"]);
+assert.equal(p.sample.reduce((sum, s) => sum + Number(s.value[0]), 0), Number(process.argv[2]));
+const functions = new Map(p.function.map((f) => [f.id, f])), locations = new Map(p.location.map((l) => [l.id, l]));
+const stack = (s) => s.locationId.map((id) => locations.get(id).line.map((l) => text(functions.get(l.functionId).name) + ":" + l.line));
+assert(p.sample.some((s) => stack(s).join() === " spaces :0,f:3,main;odd:0"), p.sample.map(stack).join(" | "));
+assert(functions.get(p.function[1].id) && p.function.some((f) => text(f.filename) === "a/b.py"));
+for (const s of p.sample) {
+    const labels = new Map(s.label.map((l) => [text(l.key), text(l.str) || Number(l.num)]));
+    assert(["one", "two"].includes(labels.get("process")) && labels.get("pid") > 0, [...labels].join());
+}
+END
+}
+
+# rows FILE: what speedscope's page shows of a file in its table: "Total (share) Self (share) Name ...".
+rows() {
+    local release
+    release=$(dirname "$(node -p "require.resolve('speedscope/package.json')")")/dist/release
+    python3 - "$1" >page.js <<'END'
+import base64, json, sys
+data = base64.b64encode(open(sys.argv[1], "rb").read()).decode()
+print("speedscope.loadFileFromBase64(%s, %s)" % (json.dumps(sys.argv[1]), json.dumps(data)))
+END
+    timeout 60 "$browser" --headless --no-sandbox --user-data-dir="$PWD/browser" --use-angle=swiftshader --enable-unsafe-swiftshader --allow-file-access-from-files \
+        --virtual-time-budget=20000 --dump-dom "file://$release/index.html#view=sandwich&localProfilePath=$PWD/page.js" 2>/dev/null |
+        sed 's/<[^>]*>/ /g' | tr -s ' \n' ' '
+}
+
+@test "formats: speedscope's own importer reads speedscope and pprof" {
+    need_node speedscope
+    browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "needs Chromium"
+    printf 'main;work;inner 30\nmain;work 50\nmain;rest 20\n' | "$WPROF" -q import -o t -
+    for f in speedscope pprof; do
+        "$WPROF" -q export -f $f -o "t.$f" t
+        cp "t.$f" "t.$f.pb.gz"
+        [ $f = pprof ] && shown=$(rows t.pprof.pb.gz) || shown=$(rows t.speedscope)
+        [[ $shown == *"80 (80%) 50 (50%) work"* ]] || { echo "$f: $shown"; false; }
+        [[ $shown == *"30 (30%) 30 (30%) inner"* ]]
+        [[ $shown == *"100 (100%)"*main* ]]
+    done
+}
+
+@test "formats: callgrind's own costs add up to its totals, calls to what they called" {
+    printf 'a;b;c 3\na;b 2\na;c 5\na;r;r;r 7\n' | "$WPROF" -q import -o c -
+    "$WPROF" -q export -f callgrind -o x.callgrind c
+    python3 - <<'END'
+import re
+names, own, calls, fn, cfn = {}, {}, {}, None, None
+def name(text):
+    number, rest = re.match(r"\((\d+)\) ?(.*)", text).groups()
+    return names.setdefault(number, rest)
+lines = open("x.callgrind").read().split("\n")
+assert lines[0] == "# callgrind format" and "events: oncpu" in lines and "totals: 17" in lines and "summary: 17" in lines
+for line in lines:
+    if line.startswith("fn="):
+        fn = name(line[3:])
+    elif line.startswith("cfn="):
+        cfn = name(line[4:])
+    elif re.match(r"\d+ \d+$", line):
+        into, key = (calls, (fn, cfn)) if cfn else (own, fn)
+        into[key] = into.get(key, 0) + int(line.split()[1])
+        cfn = None
+assert own == {"b": 2, "c": 8, "r": 7}, own
+assert calls == {("a", "b"): 5, ("a", "c"): 5, ("a", "r"): 7, ("b", "c"): 3, ("r", "r"): 7}, calls
+END
+}
+
+@test "formats: csv, one table" {
+    "$WPROF" -q export -f csv -o x.csv s
+    python3 - "$(sum s)" <<'END'
+import csv, sys
+rows = list(csv.DictReader(open("x.csv", newline="")))
+assert sum(int(r["value"]) for r in rows) == int(sys.argv[1])
+assert {(r["process"], r["thread"]) for r in rows} == {("one", "one"), ("two", "two")}, rows[0]
+assert any(r["stack"] == "main_odd;f (b.py); spaces_" for r in rows), [r["stack"] for r in rows]
+END
+    [ "$("$WPROF" export -f csv --table tasks s | wc -l)" = 3 ]
+    run -3 "$WPROF" export -f csv --table nothing s
+    run -3 "$WPROF" export -f pprof --table samples s
+}
+
+@test "formats: ndjson, an object a line, the topology too" {
+    "$WPROF" -q import -o g "$BATS_TEST_DIRNAME/../fixtures/topology/small.json"
+    for i in s g; do "$WPROF" -q export -f ndjson $i; done >x.ndjson
+    python3 - "$(sum s)" <<'END'
+import json, sys
+of = {}
+for line in open("x.ndjson"):
+    row = json.loads(line)
+    of.setdefault(row["type"], []).append(row)
+assert sum(r["value"] for r in of["sample"]) == int(sys.argv[1])
+assert len(of["session"]) == 2 and len(of["node"]) > 5 and len(of["edge"]) > 5, {k: len(v) for k, v in of.items()}
+assert isinstance(of["node"][0]["attributes"], dict) and isinstance(of["session"][0]["languages"], list)
+END
+    [ "$("$WPROF" export -f ndjson --table tasks s | wc -l)" = 2 ]
+    run -3 "$WPROF" export -f ndjson --table stacks s
+}
+
+@test "formats: the database of sqlite has what query has" {
+    need_sqlite
+    need_python sqlite3
+    "$WPROF" -q export -f sqlite -o x.db s
+    "$PYTHON" - "$(sum s)" >had <<'END'
+import sqlite3, sys
+db = sqlite3.connect("x.db")
+assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+assert db.execute("SELECT count(*) FROM pragma_foreign_key_check").fetchone() == (0,)
+assert db.execute("SELECT sum(value) FROM samples").fetchone() == (int(sys.argv[1]),)
+assert db.execute("SELECT sum(samples) FROM folded").fetchone() == (int(sys.argv[1]),)
+assert db.execute("PRAGMA application_id").fetchone() == (0x77707266,)
+for (stack, n) in db.execute("SELECT stack, samples FROM folded ORDER BY stack COLLATE BINARY"):
+    print(stack, n)
+END
+    diff had <("$WPROF" export s)
+}
