@@ -2,6 +2,7 @@
 #include "model/redact.h"
 
 #include "base/buf.h"
+#include "model/redact_pairs.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -19,12 +20,15 @@ static int contains(const char *s, size_t n, const char *word)
     return 0;
 }
 
-static int is_secret_name(const char *s, size_t n)
+int redact_is_secret_name(const char *s, size_t n)
 {
-    static const char *const words[] = {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY"};
+    static const char *const words[] = {"TOKEN",      "SECRET",     "PASSWORD", "PASSWD",
+                                        "PASSPHRASE", "CREDENTIAL", "KEY"};
 
     if (contains(s, n, "TOKENIZER"))
         return 0;
+    if (n >= 4 && !strncasecmp(s + n - 4, "pass", 4) && (n == 4 || !isalpha((unsigned char)s[n - 5])))
+        return 1; /* --db-pass, DB_PASS */
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         if (contains(s, n, words[i]))
             return 1;
@@ -33,7 +37,7 @@ static int is_secret_name(const char *s, size_t n)
 }
 
 /* --max-tokens 512, --num-key-value-heads=8: a short number or a switch is no secret. */
-static int is_plain_value(const char *s, size_t n)
+int redact_is_plain_value(const char *s, size_t n)
 {
     size_t i = 0;
 
@@ -46,11 +50,11 @@ static int is_plain_value(const char *s, size_t n)
 }
 
 /* What the words before this one say of it. */
-enum expect { EXPECT_NOTHING, EXPECT_SECRET, EXPECT_BEARER };
+enum expect { EXPECT_NOTHING, EXPECT_SECRET, EXPECT_BEARER, EXPECT_USER };
 
 static void add_value(struct buf *out, const char *s, size_t n)
 {
-    if (is_plain_value(s, n))
+    if (redact_is_plain_value(s, n))
         buf_add(out, s, n);
     else if (n)
         buf_addstr(out, REDACTED);
@@ -78,6 +82,21 @@ static int add_url(struct buf *out, const char *s, size_t n)
     return 1;
 }
 
+/* curl's -u USER:PASSWORD; ids of docker's are numbers. */
+static void add_user(struct buf *out, const char *s, size_t n)
+{
+    const char *colon = memchr(s, ':', n);
+    size_t name = colon ? (size_t)(colon + 1 - s) : n;
+
+    buf_add(out, s, name);
+    add_value(out, s + name, n - name);
+}
+
+static int is_user_option(const char *s, size_t n)
+{
+    return (n == 2 && !strncmp(s, "-u", 2)) || (n == 6 && !strncmp(s, "--user", 6));
+}
+
 /* One word without blanks; gives what it says of the next. */
 static enum expect add_word(struct buf *out, const char *s, size_t n, enum expect expect)
 {
@@ -96,7 +115,15 @@ static enum expect add_word(struct buf *out, const char *s, size_t n, enum expec
         add_value(out, s, n);
         return EXPECT_NOTHING;
     }
-    if (eq && is_secret_name(s, name)) {
+    if (expect == EXPECT_USER && s[0] != '-') {
+        add_user(out, s, n);
+        return EXPECT_NOTHING;
+    }
+    if (is_user_option(s, n)) {
+        buf_add(out, s, n);
+        return EXPECT_USER;
+    }
+    if (eq && redact_is_secret_name(s, name)) {
         buf_add(out, s, name + 1);
         add_value(out, eq + 1, n - name - 1);
         return EXPECT_NOTHING;
@@ -107,7 +134,7 @@ static enum expect add_word(struct buf *out, const char *s, size_t n, enum expec
         return EXPECT_BEARER;
     if (n >= 14 && !strncasecmp(s + n - 14, "authorization:", 14))
         return EXPECT_BEARER;
-    return !eq && s[0] == '-' && is_secret_name(s, n) ? EXPECT_SECRET : EXPECT_NOTHING;
+    return !eq && s[0] == '-' && redact_is_secret_name(s, n) ? EXPECT_SECRET : EXPECT_NOTHING;
 }
 
 /* Up to the next blank outside quotes: TOKEN='a b' is one word of a shell's text. */
@@ -137,7 +164,7 @@ static enum expect add_arg(struct buf *out, const char *arg, enum expect expect)
     if (arg[0] == '-' || !strpbrk(arg, " \t\n")) {
         const char *eq = strchr(arg, '=');
 
-        if (eq && is_secret_name(arg, (size_t)(eq - arg)) && !memchr(arg, ' ', (size_t)(eq - arg))) {
+        if (eq && redact_is_secret_name(arg, (size_t)(eq - arg)) && !memchr(arg, ' ', (size_t)(eq - arg))) {
             buf_add(out, arg, (size_t)(eq + 1 - arg));
             add_value(out, eq + 1, strlen(eq + 1));
             return EXPECT_NOTHING;
@@ -161,10 +188,12 @@ void redact_command(struct redacted *out, char *const *argv)
     enum expect expect = EXPECT_NOTHING;
 
     for (; *argv; argv++) {
-        struct buf b = {0};
+        struct buf b = {0}, all = {0};
 
         expect = add_arg(&b, *argv, expect);
-        *vec_push(&out->args) = b.data ? buf_detach(&b) : mem_strdup("");
+        redact_pairs(buf_str(&b), &all);
+        *vec_push(&out->args) = all.data ? buf_detach(&all) : mem_strdup("");
+        buf_release(&b);
     }
 }
 

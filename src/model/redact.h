@@ -10,9 +10,11 @@
 
 /*
  * Copies argv with its secrets replaced: NAME=value, --name=value and the word behind --name where the name
- * contains TOKEN, SECRET, PASSWORD, PASSWD or KEY in any case; user:password@ in URLs; what follows
- * "Authorization:" or "Bearer". Words inside an argument ("sh -c 'TOKEN=x run'") are treated alike. Strings
- * in `out` are owned by the caller. Counts (--max-tokens 512) and --tokenizer are no secrets.
+ * contains TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE, CREDENTIAL or KEY in any case, or ends with PASS; the
+ * value behind `name:`, as in JSON and headers; user:password@ in URLs, the password of -u user:password;
+ * what follows "Authorization:" or "Bearer"; access keys that begin as such. Words inside an argument ("sh -c
+ * 'TOKEN=x run'") are treated alike. Strings in `out` are owned by the caller. Counts (--max-tokens 512) and
+ * --tokenizer are no secrets.
  */
 struct redacted {
     VEC(char *) args;

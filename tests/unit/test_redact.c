@@ -59,6 +59,35 @@ static void test_inside(void **state)
     check(ARGS("git", "clone", "https://me:pw@host/x"), WANT("git", "clone", "https://me:" R "@host/x"));
 }
 
+static void test_pairs(void **state)
+{
+    check(ARGS("x", "--env", "{\"AWS_SECRET_ACCESS_KEY\": \"h2x\", \"N\": 1}"),
+          WANT("x", "--env", "{\"AWS_SECRET_ACCESS_KEY\": \"" R "\", \"N\": 1}"));
+    check(ARGS("x", "{\"aws_session_token\":\"h x\"}"), WANT("x", "{\"aws_session_token\":\"" R "\"}"));
+    check(ARGS("x", "{'db':{'password':'h2x','port':80}}"),
+          WANT("x", "{'db':{'password':'" R "','port':80}}"));
+    check(ARGS("sh", "-c", "x -d {\\\"password\\\":\\\"h2x\\\"}"),
+          WANT("sh", "-c", "x -d {\\\"password\\\":\\\"" R "\\\"}"));
+    check(ARGS("curl", "-H", "X-Api-Key: h2x"), WANT("curl", "-H", "X-Api-Key: " R));
+    check(ARGS("x", "AWS_SECRET_ACCESS_KEY:h2x"), WANT("x", "AWS_SECRET_ACCESS_KEY:" R));
+    check(ARGS("x", "--db-pass", "h2x", "--bypass", "y"), WANT("x", "--db-pass", R, "--bypass", "y"));
+    check(ARGS("curl", "-u", "me:h2x"), WANT("curl", "-u", "me:" R));
+    check(ARGS("sh", "-c", "curl --user me:h2x u"), WANT("sh", "-c", "curl --user me:" R " u"));
+    check(ARGS("x", "AKIAIOSFODNN7EXAMPLE"), WANT("x", R));
+}
+
+static void test_no_pairs(void **state)
+{
+    check(ARGS("d", "-u", "1000:1000", "-v", "/etc/keys:/keys"),
+          WANT("d", "-u", "1000:1000", "-v", "/etc/keys:/keys"));
+    check(ARGS("x", "{\"max_tokens\": 512, \"use_token\": true}"),
+          WANT("x", "{\"max_tokens\": 512, \"use_token\": true}"));
+    check(ARGS("x", "crate::token::Kind", "http://keycloak:80/a"),
+          WANT("x", "crate::token::Kind", "http://keycloak:80/a"));
+    check(ARGS("x", "AKIA", "sk-learn", "hf_hub"), WANT("x", "AKIA", "sk-learn", "hf_hub"));
+    check(ARGS("python3", "-u", "train.py"), WANT("python3", "-u", "train.py"));
+}
+
 static void test_env(void **state)
 {
     static char *const env[] = {"HOME=/root", "RANK=3", "SECRET=x", "OMP_NUM_THREADS=2", "RANKS=1", NULL};
@@ -95,8 +124,9 @@ static void test_workload(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names), cmocka_unit_test(test_no_secrets), cmocka_unit_test(test_inside),
-        cmocka_unit_test(test_env),   cmocka_unit_test(test_workload),
+        cmocka_unit_test(test_names),    cmocka_unit_test(test_no_secrets), cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_pairs),    cmocka_unit_test(test_no_pairs),   cmocka_unit_test(test_env),
+        cmocka_unit_test(test_workload),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
