@@ -62,11 +62,33 @@ static int find_paths(struct diff_paths side[COMPARISON_SIDES], const struct dif
     return 0;
 }
 
+static int is_json(const struct diff_opts *o)
+{
+    return o->json || !strcmp(o->format, "json");
+}
+
+/* The same of what --topology does not do. */
+static int check_topology(const struct diff_opts *o)
+{
+    if (!is_json(o) && strcmp(o->format, "text") != 0)
+        return command_usage(&cmd_diff, "--topology writes text or json, not %s", o->format);
+    if (o->fail_above || o->bisect)
+        return command_usage(&cmd_diff, "--topology has no gate but its exit code: 1 where they differ");
+    if (o->only || o->self || o->two_column)
+        return command_usage(&cmd_diff,
+                             "--only, --self and --two-column are for profiles, not for --topology");
+    return 0;
+}
+
 /* 0, or the exit code after saying what is wrong with the operands. */
 static int check(const struct diff_opts *o, int argc)
 {
-    int lists = o->base.n || o->new.n;
+    int lists = o->base.n || o->new.n, code = o->topology ? check_topology(o) : 0;
 
+    if (code)
+        return code;
+    if (o->by_name && !o->topology)
+        return command_usage(&cmd_diff, "--by-name is for --topology");
     if (o->topology && (argc != 2 || lists))
         return command_usage(&cmd_diff, "--topology takes two sessions, %d given", argc);
     if (lists && argc)
@@ -108,7 +130,8 @@ static int diff_run(const void *values, const struct config *cfg, int argc, char
     if (code)
         return o->bisect ? DIFF_BISECT_STOP : code;
     if (o->topology)
-        return diff_topology(argv[0], argv[1], o->by_name, o->json);
+        return diff_topology(argv[0], argv[1],
+                             &(struct diff_topology_opts){o->by_name, is_json(o), o->output});
     code = find_paths(side, o, argc, argv, &e);
     if (!code)
         code = diff(o, &how, side, &e);

@@ -10,8 +10,12 @@
 /* git bisect run: 125 is "this one can't be tested", from 128 on it stops. */
 enum { DIFF_BISECT_SKIP = 125, DIFF_BISECT_STOP = 128 };
 
-/* diff --topology: prints what differs; gives the exit code. */
-int diff_topology(const char *a, const char *b, int by_name, int json);
+/* diff --topology: writes what differs; gives the exit code. */
+struct diff_topology_opts {
+    int by_name, json;
+    const char *output; /* NULL: stdout */
+};
+int diff_topology(const char *a, const char *b, const struct diff_topology_opts *o);
 
 /* The paths of a side: sessions, files of folded stacks, and folders whose sessions are all taken. */
 struct diff_paths {

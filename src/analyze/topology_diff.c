@@ -11,7 +11,7 @@ enum { EPHEMERAL = 32768 }; /* Linux gives clients ports from here on: net.ipv4.
 
 struct item {
     const char *name;
-    uint64_t bytes;
+    struct topology_flow flow;
 };
 
 struct items {
@@ -51,6 +51,14 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct item *)a)->name, ((const struct item *)b)->name);
 }
 
+static void add_up(struct topology_flow *to, const struct topology_flow *f)
+{
+    for (int k = 0; k < 2; k++) {
+        to->bytes[k] += f->bytes[k];
+        to->messages[k] += f->messages[k];
+    }
+}
+
 /* Sorted; what has one name is one. */
 static void settle(struct items *x)
 {
@@ -60,7 +68,7 @@ static void settle(struct items *x)
         qsort(x->list.a, x->list.n, sizeof(*x->list.a), by_text);
     for (size_t i = 0; i < x->list.n; i++) {
         if (n && !strcmp(x->list.a[n - 1].name, x->list.a[i].name))
-            x->list.a[n - 1].bytes += x->list.a[i].bytes;
+            add_up(&x->list.a[n - 1].flow, &x->list.a[i].flow);
         else
             x->list.a[n++] = x->list.a[i];
     }
@@ -79,6 +87,18 @@ static void read_nodes(struct topology_diff *d, const struct graph *g, int by_na
     settle(out);
 }
 
+/* Of two ends with one name nobody knows which is which in the other graph: the greater first. */
+static struct topology_flow flow_of(const struct graph_edge *e, int swap, int alike, int by_name)
+{
+    struct topology_flow f = {{e->bytes_ab, e->bytes_ba}, {e->messages_ab, e->messages_ba}};
+
+    if (swap || (alike && f.bytes[0] < f.bytes[1]))
+        f = (struct topology_flow){{f.bytes[1], f.bytes[0]}, {f.messages[1], f.messages[0]}};
+    if (by_name)
+        f.messages[0] = f.messages[1] = 0;
+    return f;
+}
+
 /* The ends of one without direction: in the order of their names. */
 static void read_edges(struct topology_diff *d, const struct graph *g, int by_name, struct items *out)
 {
@@ -86,14 +106,15 @@ static void read_edges(struct topology_diff *d, const struct graph *g, int by_na
 
     for (size_t i = 0; i < g->edges.n; i++) {
         const struct graph_edge *e = g->edges.a[i];
-        int directed = graph_relation(e->kind)->directed, swap;
+        int directed = graph_relation(e->kind)->directed, swap, alike;
 
         name_of(e->a, by_name, &a);
         name_of(e->b, by_name, &b);
+        alike = !directed && !strcmp(buf_str(&a), buf_str(&b));
         swap = !directed && strcmp(buf_str(&a), buf_str(&b)) > 0;
         buf_addf(&name, "%s %s %s %s", graph_relation(e->kind)->name, buf_str(swap ? &b : &a),
                  directed ? "->" : "--", buf_str(swap ? &a : &b));
-        *vec_push(&out->list) = (struct item){keep(d, &name), e->bytes_ab + e->bytes_ba};
+        *vec_push(&out->list) = (struct item){keep(d, &name), flow_of(e, swap, alike, by_name)};
         buf_clear(&a);
         buf_clear(&b);
     }
@@ -101,6 +122,16 @@ static void read_edges(struct topology_diff *d, const struct graph *g, int by_na
     buf_release(&b);
     buf_release(&name);
     settle(out);
+}
+
+static uint64_t sum(const struct topology_flow *f)
+{
+    return f->bytes[0] + f->bytes[1];
+}
+
+static enum topology_diff_kind kind_of(const struct topology_flow *from, const struct topology_flow *to)
+{
+    return sum(to) > sum(from) ? TOPOLOGY_HEAVIER : sum(to) < sum(from) ? TOPOLOGY_LIGHTER : TOPOLOGY_OTHER;
 }
 
 static void compare(struct topology_diff *d, const struct items *a, const struct items *b, int edges)
@@ -111,16 +142,16 @@ static void compare(struct topology_diff *d, const struct items *a, const struct
         const struct item *x = i < a->list.n ? &a->list.a[i] : NULL;
         const struct item *y = k < b->list.n ? &b->list.a[k] : NULL;
         int c = !x ? 1 : !y ? -1 : strcmp(x->name, y->name);
-        struct topology_change change = {c <= 0 ? x->name : y->name, c <= 0 ? x->bytes : 0,
-                                         c >= 0 ? y->bytes : 0};
-        enum topology_diff_kind kind = c < 0                     ? TOPOLOGY_GONE
-                                       : c > 0                   ? TOPOLOGY_NEW
-                                       : change.to > change.from ? TOPOLOGY_HEAVIER
-                                                                 : TOPOLOGY_LIGHTER;
+        struct topology_change change = {c <= 0 ? x->name : y->name,
+                                         c <= 0 ? x->flow : (struct topology_flow){{0}, {0}},
+                                         c >= 0 ? y->flow : (struct topology_flow){{0}, {0}}};
+        enum topology_diff_kind kind = c < 0   ? TOPOLOGY_GONE
+                                       : c > 0 ? TOPOLOGY_NEW
+                                               : kind_of(&change.from, &change.to);
 
         i += c <= 0;
         k += c >= 0;
-        if (!c && change.from == change.to)
+        if (!c && !memcmp(&change.from, &change.to, sizeof(change.from)))
             continue;
         if (edges)
             *vec_push(&d->edges[kind].list) = change;

@@ -44,8 +44,34 @@ setup() {
     python3 -c 'import json, sys
 d = json.loads(sys.argv[1])
 assert not d["equal"] and d["nodes"] == {"gone": [], "new": ["Process(z)"]}, d
-assert d["edges"]["heavier"] == [{"edge": "tcp Process(x) -- Process(y)", "bytes_before": 101, "bytes_after": 901}], d
+flow = lambda ab: {"bytes_ab": ab, "bytes_ba": 1, "messages_ab": 0, "messages_ba": 0}
+assert d["edges"]["heavier"] == [{"edge": "tcp Process(x) -- Process(y)", "bytes_before": 101, "bytes_after": 901, "before": flow(100), "after": flow(900)}], d
 assert d["edges"]["new"][0]["bytes_after"] == 6, d' "$output"
+}
+
+@test "diff --topology: a flow that goes the other way differs; other messages do where processes are the same" {
+    session turned "$(process 10 x), $(process 11 y)" "$(edge 11 10 100)"
+    run -1 "$WPROF" diff --topology a turned
+    [[ $output == *"~ edge tcp"*"101 -> 101 bytes (there 100 -> 1, back 1 -> 100)"* ]]
+    run -1 "$WPROF" diff --topology --by-name --json b turned
+    python3 -c 'import json, sys
+d = json.loads(sys.argv[1])["edges"]["other"]
+assert len(d) == 1 and d[0]["before"]["bytes_ab"] == d[0]["after"]["bytes_ba"] == 100, d' "$output"
+    session more "$(process 10 x), $(process 11 y)" "$(edge 10 11 100 | sed 's/}$/, "messages_ab": 7}/')"
+    run -1 "$WPROF" diff --topology a more
+    [[ $output == *"0 -> 7 messages"* ]]
+    run -0 "$WPROF" diff --topology --by-name a more
+}
+
+@test "diff --topology: into a file; what it does not do is wrong usage" {
+    run -1 "$WPROF" diff --topology --format json -o out.json b c
+    [ -z "$output" ]
+    python3 -c 'import json; assert not json.load(open("out.json"))["equal"]'
+    for wrong in "--format html" "--format junit" "--fail-above 5%" --self "--only x"; do
+        # shellcheck disable=SC2086
+        run -2 "$WPROF" diff --topology $wrong a b
+    done
+    run -2 "$WPROF" diff --by-name a b
 }
 
 @test "diff: what it can not do is said" {
