@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define SLOW  1.5  /* times the median, as in steps.h */
-#define LEAST 0.02 /* of the wall time that a finding costs when others have taken theirs */
+#define LEAST 0.02 /* of the wall time, beside what others count, that want of CPUs costs */
 
 enum {
     CAUSES = 3,       /* findings at most */
@@ -142,7 +142,8 @@ static void tell(struct finding *x, const struct rule_data *d, const struct unit
     x->to = x->from + (most->end - most->start);
     x->certainty = n < FEW || cause == UNIT_OTHER ? FINDING_LIKELY : FINDING_MEASURED;
     x->weight = cause == UNIT_GIL || cause == UNIT_OTHER ? RULE_WEIGHT_UNITS : RULE_WEIGHT_GENERAL;
-    x->least_ns = (uint64_t)(LEAST * (double)d->wall_ns);
+    /* What few feel costs little of the run, but a machine that others use is no finding of each request. */
+    x->least_ns = cause == UNIT_NO_CPU ? (uint64_t)(LEAST * (double)d->wall_ns) : 1;
     where(x, d, slow, cause);
     claim(x, d, slow, cause);
     buf_release(&does);
