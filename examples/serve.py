@@ -127,8 +127,8 @@ def handler(listener, waiting, make_tokens):
             waiting.put(work)
             work.done.wait()
             stream.write(work.answer[0] + "\n")
+            mark(f"end request {number}")  # all is over once the last answer is out
             stream.flush()
-            mark(f"end request {number}")
 
 
 def next_batch(waiting):
