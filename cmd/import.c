@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Times before are no times since the epoch. */
@@ -23,8 +24,8 @@ struct import_opts {
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", NULL,
-               "perf-script|folded|pprof|speedscope|cpuprofile|callgrind|pyspy|austin|kineto|chrome|nsys|"
-               "witty|topology",
+               "perf-script|folded|pprof|speedscope|cpuprofile|callgrind|pyspy|austin|aiprof|kineto|chrome|"
+               "nsys|witty|topology",
                "what FILE is (default: what it begins like)"),
     OPT_STRING('e', "event", struct import_opts, event, "NAME",
                "of several events or kinds of values, the one to take (default: the first)"),
@@ -174,19 +175,19 @@ static void import_release(struct import *im)
     meta_release(&im->meta);
 }
 
-static int choose(struct import *im, const struct import_opts *o, const struct input *in, struct err *e)
+/* Whether x is what these are. count: of how many files this is one. */
+static int choose(struct import *im, const struct import_opts *o, const struct importer *x, const char *name,
+                  unsigned count, struct err *e)
 {
-    const struct importer *x = o->from ? importer_find(o->from, e) : importer_detect(in, e);
-
     if (!x)
         return -1;
     if (o->event && !x->events)
-        return err_set(e, "%s: --event: files of %s have one kind of values", in->name, x->name);
+        return err_set(e, "%s: --event: files of %s have one kind of values", name, x->name);
     if (im->importer && x != im->importer)
-        return err_set(e, "%s is %s and those before are %s: files of one format make a session", in->name,
+        return err_set(e, "%s is %s and those before are %s: files of one format make a session", name,
                        x->name, im->importer->name);
-    if (in->count > 1 && !x->many)
-        return err_set(e, "%s: of the format %s, one file makes a session", in->name, x->name);
+    if (count > 1 && !x->many)
+        return err_set(e, "%s: of the format %s, one file makes a session", name, x->name);
     im->importer = x;
     return 0;
 }
@@ -194,9 +195,12 @@ static int choose(struct import *im, const struct import_opts *o, const struct i
 static int read_input(struct import *im, struct input *in, struct err *e)
 {
     const struct importer *x = im->importer;
-    int rc =
-        x->graph ? x->graph(in, &im->graph, &im->stats, e) : x->run(in, &im->store, &im->meta, &im->stats, e);
+    int rc;
 
+    if (x->run_dir)
+        return err_set(e, "%s: of the format %s, a directory is wanted", in->name, x->name);
+    rc =
+        x->graph ? x->graph(in, &im->graph, &im->stats, e) : x->run(in, &im->store, &im->meta, &im->stats, e);
     im->stats.bytes += in->bytes;
     if (rc)
         return err_wrap(e, "%s", in->name);
@@ -205,17 +209,35 @@ static int read_input(struct import *im, struct input *in, struct err *e)
     return 0;
 }
 
+static int read_dir(struct import *im, const struct import_opts *o, const char *path, unsigned count,
+                    struct err *e)
+{
+    const struct importer *x = o->from ? importer_find(o->from, e) : importer_detect_dir(path, e);
+
+    if (choose(im, o, x, path, count, e))
+        return -1;
+    if (!x->run_dir)
+        return err_set(e, "%s is a directory: of the format %s, a file is wanted", path, x->name);
+    if (x->run_dir(path, &im->store, &im->meta, &im->stats, e))
+        return err_wrap(e, "%s", path);
+    return 0;
+}
+
 static int read_file(struct import *im, const struct import_opts *o, const char *path, unsigned index,
                      unsigned count, struct err *e)
 {
     struct input in;
-    int rc = input_open(&in, path, e);
+    struct stat st;
+    int rc;
 
+    if (strcmp(path, "-") != 0 && !stat(path, &st) && S_ISDIR(st.st_mode))
+        return read_dir(im, o, path, count, e);
+    rc = input_open(&in, path, e);
     in.event = o->event;
     in.index = index;
     in.count = count;
     if (!rc)
-        rc = choose(im, o, &in, e);
+        rc = choose(im, o, o->from ? importer_find(o->from, e) : importer_detect(&in, e), in.name, count, e);
     if (!rc)
         rc = read_input(im, &in, e);
     input_release(&in);
@@ -242,6 +264,8 @@ static void set_times(struct import *im)
         return;
     m->start_mono = first;
     m->end_mono = last;
+    if (m->duration_s > 0) /* the file said how long it took */
+        return;
     m->duration_s = (double)(last - first) / 1e9;
     if (first > YEAR_2000) { /* else it counts from elsewhere */
         m->start_ts = (double)first / 1e9;
@@ -271,11 +295,11 @@ static void say_what(const struct import *im)
     units_size(size, sizeof(size), im->stats.bytes);
     if (im->importer->graph)
         log_info("%zu nodes and %zu edges from %s of text", im->graph.nodes.n, im->graph.edges.n, size);
-    else if (im->stats.counts.n)
-        say_counts(im, size);
-    else
+    if (im->stats.stacks || (!im->importer->graph && !im->stats.counts.n))
         log_info("%s stack%s from %s of text", units_count(count, sizeof(count), im->stats.stacks),
                  im->stats.stacks == 1 ? "" : "s", size);
+    if (!im->importer->graph)
+        say_counts(im, size);
 }
 
 static void describe_content(struct import *im)

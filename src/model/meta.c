@@ -120,6 +120,15 @@ static void note_lines(struct meta *m, const char *s)
     }
 }
 
+int meta_is_imported(const struct meta *m)
+{
+    int imported = m->kind && !strcmp(m->kind, "imported");
+
+    for (size_t i = 0; i < m->kinds.n; i++)
+        imported |= !strcmp(m->kinds.a[i], "imported");
+    return imported;
+}
+
 /* AIProf writes one text, others a list. */
 static void notes_parse(struct meta *m, const struct json_value *v)
 {

@@ -97,7 +97,7 @@ void quality_compute(struct quality *q, const struct store *s, const struct meta
     q->seal_s = seconds(store_counter(s, "own.seal_ns", UINT64_MAX));
     q->rss_max = store_counter(s, "own.rss_max", 0);
     q->cost_share = bpf == UINT64_MAX || own == UINT64_MAX ? NAN : share(bpf + own, known(target));
-    if (!store_counter(s, "cpu.taken", 0) && m->kind && !strcmp(m->kind, "imported"))
+    if (!store_counter(s, "cpu.taken", 0) && meta_is_imported(m))
         q->unwound_share = NAN; /* stacks from elsewhere: nobody knows how they were walked */
     if (m->tier && !strcmp(m->tier, "C"))
         q->unwound_share = NAN; /* native frames of what runs can't be had there at all */

@@ -49,6 +49,7 @@ struct meta {
 
 void meta_release(struct meta *m);
 void meta_add_language(struct meta *m, const char *name); /* once each */
+int meta_is_imported(const struct meta *m);               /* others recorded it: how well is not known */
 int meta_parse(struct meta *m, const char *text, size_t n, struct err *e);
 /* The text of meta.json; store (may be NULL) gives counters and quality. */
 void meta_write(const struct meta *m, const struct store *s, struct buf *out);

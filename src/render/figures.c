@@ -260,7 +260,7 @@ static void add_state(struct figures *f, const struct meta *m)
 
 void figures_make(struct figures *f, const struct quality *q, const struct meta *m)
 {
-    int imported = m->kind && !strcmp(m->kind, "imported");
+    int imported = meta_is_imported(m);
 
     add_facts(f, m);
     add_samples(f, q);

@@ -150,6 +150,40 @@ END
     [[ $output == *"a field goes beyond the end"* ]]
 }
 
+@test "import pprof: gperftools' older CPU profiles, of both word sizes and orders" {
+    corpus=$ROOT/tests/fuzz/corpus/pprof
+    run -0 --separate-stderr "$WPROF" import -o s "$corpus/cpu"
+    diff - <("$WPROF" export s) <<'END'
+[bench server+0x101f];[bench server+0x1010] 5
+[libc.so.6+0x2fff];[bench server+0x102f];[bench server+0x1010] 2
+[unknown+0x99] 3
+END
+    "$WPROF" show s | grep -q 'a sample each 10000 us of CPU time.*signal handler is left out'
+    run -0 --separate-stderr "$WPROF" import -o t "$corpus/cpu32"
+    [[ $stderr == *"1 end that is missing: it was cut off"* ]]
+    diff - <("$WPROF" export t) <<'END'
+[unknown+0x8048000] 1
+[unknown+0x804801f];[unknown+0x8048010] 4
+END
+    data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/pprof/cppbench.cpu
+    [ -e "$data" ] || skip "needs the shared data (pprof)"
+    "$WPROF" -q import -o u "$data"
+    "$WPROF" export u >got
+    python3 - "$data" <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+words = struct.unpack(f"<{len(data) // 8}Q", data[:len(data) // 8 * 8])
+at, stacks = 2 + words[1], []
+while words[at:at + 3] != (0, 1, 0):
+    stacks.append((words[at], words[at + 1]))
+    at += 2 + words[at + 1]
+got = [line.rsplit(" ", 1) for line in open("got")]
+assert sum(int(n) for _, n in got) == sum(n for n, _ in stacks), stacks
+# Without the signal handler's frame, which is the second of all of them.
+assert max(s.count(";") + 1 for s, _ in got) == max(depth for _, depth in stacks) - 1
+END
+}
+
 @test "import speedscope: sampled and evented" {
     run -0 --separate-stderr "$WPROF" import -o s "$ROOT/tests/fuzz/corpus/speedscope/both"
     [[ $stderr == *"6 stacks from"* ]]

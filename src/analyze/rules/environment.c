@@ -33,7 +33,7 @@ void check_debug_switches(struct rule_run *r, const struct rule_data *d)
 {
     const struct meta *m = &d->s->meta;
 
-    if (!m->session_id || (m->kind && !strcmp(m->kind, "imported"))) {
+    if (!m->session_id || meta_is_imported(m)) {
         rule_not_checked(r, "needs the command's environment, which an import has none of");
         return;
     }

@@ -63,7 +63,7 @@ static int python_place(const char *s, size_t n, struct frame *f, struct strtab 
     return 1;
 }
 
-/* The kind is guessed from how flame graph tools mark it: _[k] kernel, _[j] JIT. */
+/* The kind is guessed from how flame graph tools mark it: _[k] kernel, _[j] JIT; wprof and AIProf: CUDA:. */
 static uint32_t make_frame(struct folded *x, const char *s, size_t n)
 {
     struct frame f = {.kind = FRAME_NATIVE};
@@ -73,7 +73,12 @@ static uint32_t make_frame(struct folded *x, const char *s, size_t n)
         n -= 4;
     } else if (ends_with(s, n, "_[j]")) {
         f.kind = FRAME_JIT;
+    } else if (n > 5 && !memcmp(s, "CUDA:", 5)) {
+        f.kind = FRAME_GPU;
     } else if (python_place(s, n, &f, &x->s->strings)) {
+        x->python = 1;
+    } else if (n > 4 && memmem(s + 1, n - 1, ".py:", 4)) { /* AIProf's "train.py:step" */
+        f.kind = FRAME_PYTHON;
         x->python = 1;
     }
     f.func = n ? strtab_addn(&x->s->strings, s, n) : 0;
@@ -225,7 +230,7 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     if (!st->stacks)
         return err_set(e, "no folded stack in it (a line is: root;caller;leaf 12)");
     if (x.python)
-        *vec_push(&m->languages) = mem_strdup("python");
+        meta_add_language(m, "python");
     return 0;
 }
 

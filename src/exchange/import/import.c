@@ -31,10 +31,20 @@ const struct importer *importer_find(const char *name, struct err *e)
 const struct importer *importer_detect(const struct input *in, struct err *e)
 {
     for (size_t i = 0; i < nimporters; i++)
-        if (importers[i]->probe(buf_str(&in->head), in->head.len))
+        if (importers[i]->probe && importers[i]->probe(buf_str(&in->head), in->head.len))
             return importers[i];
     err_set(e, "%s: no format that import knows by its beginning (--from names one: wprof help import)",
             in->name);
+    return NULL;
+}
+
+const struct importer *importer_detect_dir(const char *path, struct err *e)
+{
+    for (size_t i = 0; i < nimporters; i++)
+        if (importers[i]->probe_dir && importers[i]->probe_dir(path))
+            return importers[i];
+    err_set(e, "%s is a directory, and no session of AIProf (meta.json, folded.txt ...): a file is wanted",
+            path);
     return NULL;
 }
 

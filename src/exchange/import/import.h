@@ -52,11 +52,15 @@ struct importer {
     const char *summary; /* one line, no full stop */
     int many;            /* several files make one session: run() is called for each */
     int events;          /* of several events, or kinds of values, input.event chooses */
-    /* Whether a file that begins with head[0..n) is one; a NUL follows. Asked in import.def's order. */
+    /* Whether a file that begins with head[0..n) is one; a NUL follows. Asked in import.def's order.
+     * NULL: of directories. */
     int (*probe)(const char *head, size_t n);
     /* Reads the input to its end into the store, sets what it learns in meta. 0, or -1 with `e`: nothing
      * usable in it. */
     int (*run)(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e);
+    /* Of a directory, instead of these: whether it is one of this format, and the same as run(). */
+    int (*probe_dir)(const char *path);
+    int (*run_dir)(const char *path, struct store *s, struct meta *m, struct import_stats *st, struct err *e);
     /* Of a topology, instead: into an initialised graph. */
     int (*graph)(struct input *in, struct graph *g, struct import_stats *st, struct err *e);
 };
@@ -76,6 +80,9 @@ const struct importer *importer_find(const char *name, struct err *e);
 
 /* The format of an input by its beginning. NULL with `e`: none of those there are. */
 const struct importer *importer_detect(const struct input *in, struct err *e);
+
+/* The same of a directory. */
+const struct importer *importer_detect_dir(const char *path, struct err *e);
 
 /* For probes: the first byte that is no white space, '\0' where there is none; and
  * whether the head holds a text. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pprof's protobuf (profile.proto of github.com/google/pprof), as Go, gperftools and others write it, mostly
- * in gzip. Messages may come in any order, so the text is held as a whole and walked twice.
+ * in gzip, or gperftools' older form (pprof_cpu.h). Messages may come in any order, so the text is held as a
+ * whole and walked twice.
  */
 #include "exchange/import/import.h"
+#include "exchange/import/pprof_cpu.h"
 
 #include <string.h>
 
@@ -421,6 +423,12 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     struct buf text = {0};
     int rc = input_read_all(in, &text, e);
 
+    if (!rc && pprof_cpu_is(buf_str(&text), text.len)) {
+        rc = in->event ? err_set(e, "--event: CPU profiles of gperftools have one kind of values")
+                       : pprof_cpu_run(text.data, text.len, s, m, st, e);
+        buf_release(&text);
+        return rc;
+    }
     if (!rc)
         rc = read_profile(&x, cursor_init(buf_str(&text), text.len), in->event, e);
     if (!rc)
@@ -445,6 +453,8 @@ static int probe(const char *head, size_t n)
     struct field f;
     int rc, types = 0;
 
+    if (pprof_cpu_is(head, n))
+        return 1;
     while ((rc = next_field(&c, &f)) > 0) {
         int message = f.number <= PROFILE_STRING;
 
@@ -457,7 +467,7 @@ static int probe(const char *head, size_t n)
 
 const struct importer import_pprof = {
     .name = "pprof",
-    .summary = "profiles of pprof: Go's, gperftools' and others' protobuf",
+    .summary = "profiles of pprof: Go's, gperftools' and others' protobuf, gperftools' older CPU profiles",
     .events = 1,
     .probe = probe,
     .run = run,
