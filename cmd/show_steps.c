@@ -2,12 +2,15 @@
 #include "show_steps.h"
 
 #include "analyze/steps.h"
+#include "analyze/unit_periods.h"
 #include "analyze/unit_tables.h"
 #include "base/units.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct kind {
+    const char *name;
     struct units u;
     struct units_choice choice;
     struct unit_slow slow;
@@ -22,11 +25,18 @@ static void release(struct kind *k)
     units_release(&k->u);
 }
 
+/* What comes again and again is for steps that nobody marks. */
 static int find(struct kind *k, const struct session *s, const char *kind, struct err *e)
 {
-    *k = (struct kind){0};
+    uint32_t period;
+
+    *k = (struct kind){.name = kind};
     units_collect(&k->u, s);
-    if (units_choose_kind(&k->choice, &k->u, kind, e)) {
+    units_find_periods(&k->u, s);
+    period = strtab_find(&k->u.strings, UNIT_PERIOD);
+    if (!strcmp(kind, "step") && period && !strtab_find(&k->u.strings, "step"))
+        k->name = UNIT_PERIOD;
+    if (units_choose_kind(&k->choice, &k->u, k->name, e)) {
         release(k);
         return -1;
     }
@@ -37,7 +47,7 @@ static int find(struct kind *k, const struct session *s, const char *kind, struc
 
 /* ---- text ---- */
 
-static char *heading(const struct kind *k, const char *kind, int cut)
+static char *heading(const struct kind *k, int cut)
 {
     static const char of_whom[] = "on CPU, off CPU, queued, GIL wait: of the thread that began it";
     const struct unit_figures *f = &k->slow.figures;
@@ -45,7 +55,7 @@ static char *heading(const struct kind *k, const char *kind, int cut)
     char mean[32], median[32], p95[32], p99[32], max[32];
 
     if (!f->n)
-        return mem_printf("%s%s: %zu, none of them over at the end; %s", longest, kind, k->choice.chosen.n,
+        return mem_printf("%s%s: %zu, none of them over at the end; %s", longest, k->name, k->choice.chosen.n,
                           of_whom);
     units_duration(mean, sizeof(mean), f->mean);
     units_duration(median, sizeof(median), f->median);
@@ -53,17 +63,17 @@ static char *heading(const struct kind *k, const char *kind, int cut)
     units_duration(p99, sizeof(p99), f->p99);
     units_duration(max, sizeof(max), f->max);
     return mem_printf("%s%s: %zu, median %s, mean %s, p95 %s, p99 %s, longest %s, %zu slow; %s", longest,
-                      kind, k->choice.chosen.n, median, mean, p95, p99, max, f->slow, of_whom);
+                      k->name, k->choice.chosen.n, median, mean, p95, p99, max, f->slow, of_whom);
 }
 
-static void show_slow(const struct kind *k, const char *kind, const struct text_style *style, struct buf *out)
+static void show_slow(const struct kind *k, const struct text_style *style, struct buf *out)
 {
     struct buf words = {0};
     struct table t;
 
     if (!k->slow.slow)
         return;
-    unit_slow_words(&k->slow, &k->places, kind, k->slow.order[0], &words);
+    unit_slow_words(&k->slow, &k->places, k->name, k->slow.order[0], &words);
     unit_causes_table(&t, &k->slow, &k->places);
     buf_addch(out, '\n');
     text_table(&t, buf_str(&words), style, out);
@@ -81,9 +91,9 @@ int show_steps(const struct session *s, const char *kind, uint64_t top, const st
     if (find(&k, s, kind, e))
         return -1;
     steps_table(&t, s, &k.u, &k.choice, top);
-    above = heading(&k, kind, t.left_out > 0);
+    above = heading(&k, t.left_out > 0);
     text_table(&t, above, style, out);
-    show_slow(&k, kind, style, out);
+    show_slow(&k, style, out);
     free(above);
     table_release(&t);
     release(&k);
@@ -126,8 +136,7 @@ static void labels_json(const struct kind *k, const char *key, int side, struct 
     buf_release(&label);
 }
 
-static void slow_json(const struct kind *k, const struct session *s, const char *kind, uint64_t top,
-                      struct json_writer *w)
+static void slow_json(const struct kind *k, const struct session *s, uint64_t top, struct json_writer *w)
 {
     struct comparison c;
     struct buf words = {0};
@@ -137,7 +146,7 @@ static void slow_json(const struct kind *k, const struct session *s, const char 
         json_null(w, "units_slow");
         return;
     }
-    unit_slow_words(&k->slow, &k->places, kind, k->slow.order[0], &words);
+    unit_slow_words(&k->slow, &k->places, k->name, k->slow.order[0], &words);
     json_object(w, "units_slow");
     json_str(w, "text", buf_str(&words));
     json_f64(w, "quantile", k->slow.quantile);
@@ -148,7 +157,7 @@ static void slow_json(const struct kind *k, const struct session *s, const char 
     labels_json(k, "typical", COMPARISON_BASE, w);
     unit_causes_table(&t, &k->slow, &k->places);
     table_out(&t, "causes", w);
-    unit_slow_compare(&k->slow, s, kind, &c);
+    unit_slow_compare(&k->slow, s, k->name, &c);
     unit_stacks_table(&t, &c, top);
     table_out(&t, "stacks", w);
     comparison_release(&c);
@@ -169,7 +178,7 @@ int show_steps_json(const struct session *s, const char *kind, uint64_t top, str
     json_u64(w, "units_left_out", t.left_out); /* by --top */
     json_u64(w, "units_median_ns", steps_median(&k.u, &k.choice));
     figures_json(&k.slow.figures, w);
-    slow_json(&k, s, kind, top, w);
+    slow_json(&k, s, top, w);
     table_release(&t);
     release(&k);
     return 0;

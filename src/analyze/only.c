@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/only.h"
 
+#include "analyze/unit_periods.h"
+
 #include "base/units.h"
 
 int only_apply(struct cut *c, struct session *s, const char *text, struct err *e)
@@ -15,6 +17,7 @@ int only_apply(struct cut *c, struct session *s, const char *text, struct err *e
     if (!text)
         return 0;
     units_collect(&u, s);
+    units_find_periods(&u, s);
     rc = units_choose(&choice, &u, text, e);
     if (!rc) {
         cut_init(c, s, &u, &choice);

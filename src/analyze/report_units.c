@@ -2,6 +2,7 @@
 #include "analyze/report_units.h"
 
 #include "analyze/steps.h"
+#include "analyze/unit_periods.h"
 #include "analyze/unit_tables.h"
 
 enum { STACKS = 5 };
@@ -42,9 +43,10 @@ void report_units(struct report *r, const struct session *s, size_t rows)
     const char *kind;
 
     units_collect(&u, s);
-    kind = strtab_get(&u.strings, unit_most_kind(&u));
+    units_find_periods(&u, s);
+    kind = strtab_get(&u.strings, units_main_kind(&u));
     if (*kind && !units_choose_kind(&choice, &u, kind, NULL)) {
-        unit_kinds_table(section(r, REPORT_UNITS, "unit_kinds", "Steps and requests"), &u);
+        unit_kinds_table(section(r, REPORT_UNITS, "unit_kinds", "Steps and requests"), &u, rows);
         slow_ones(r, s, &u, &choice, kind);
         steps_table(section(r, REPORT_STEPS, "steps", "The longest steps"), s, &u, &choice, rows);
         units_choice_release(&choice);

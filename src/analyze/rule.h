@@ -43,7 +43,7 @@ struct rule_data {
     uint64_t period_ns;           /* of CPU time that a sample stands for; 0: not known */
     struct metrics_sums sums;
     struct units units;
-    uint32_t step_kind; /* string of units: the kind that there is most of; 0: none */
+    uint32_t step_kind; /* string of units: their main kind; 0: none */
     struct places places;
     struct gpu_trace *gpu;    /* ran.n 0: nothing ran on an accelerator */
     struct wake_chain *chain; /* has a budget, which each use lessens */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/rules/check.h"
 
+#include "analyze/unit_periods.h"
+
 #include "base/mem.h"
 
 #include <stdarg.h>
@@ -178,24 +180,6 @@ static int has_cuda_frames(const struct store *s)
     return 0;
 }
 
-static uint32_t most_kind(const struct units *u)
-{
-    struct map n = {0};
-    uint64_t most = 0;
-    uint32_t kind = 0;
-
-    for (size_t i = 0; i < u->list.n; i++) {
-        uint64_t *count = map_put(&n, u->list.a[i].kind);
-
-        if (++*count > most) {
-            most = *count;
-            kind = u->list.a[i].kind;
-        }
-    }
-    map_release(&n);
-    return kind;
-}
-
 void rule_data_init(struct rule_data *d, const struct session *s, const struct graph *topology)
 {
     *d = (struct rule_data){.s = s, .topology = topology};
@@ -205,12 +189,13 @@ void rule_data_init(struct rule_data *d, const struct session *s, const struct g
     lead_init(&d->lead, s);
     metrics_sums_init(&d->sums, s);
     units_collect(&d->units, s);
-    d->step_kind = most_kind(&d->units);
     places_init(&d->places, &s->store);
     d->chain = mem_alloc(sizeof(*d->chain));
     wake_chain_init(d->chain, &s->store);
     d->gpu = mem_alloc(sizeof(*d->gpu));
     gpu_trace_init(d->gpu, s);
+    units_add_periods(&d->units, d->gpu);
+    d->step_kind = units_main_kind(&d->units);
     d->has = events_give(s) | collectors_give(&s->meta) | metrics_give(&d->sums) |
              (topology ? NEED_TOPOLOGY : 0) | (d->units.list.n ? NEED_MARKS : 0) |
              (d->lead.task && d->wall_ns ? NEED_LEAD : 0) |

@@ -2,6 +2,7 @@
 #include "analyze/split.h"
 
 #include "analyze/cut.h"
+#include "analyze/unit_periods.h"
 
 #include <stdlib.h>
 
@@ -106,6 +107,7 @@ int split_apply(struct split *x, struct session *s, const char *kind, struct err
     if (!kind)
         return 0;
     units_collect(&u, s);
+    units_find_periods(&u, s);
     rc = units_choose_kind(&choice, &u, kind, e);
     if (!rc) {
         choice.outside = 1;

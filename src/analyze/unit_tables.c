@@ -50,24 +50,15 @@ static void kinds_init(struct kinds *k, const struct units *u)
     map_release(&n);
 }
 
-uint32_t unit_most_kind(const struct units *u)
+void unit_kinds_table(struct table *t, const struct units *u, size_t limit)
 {
     struct kinds k;
-    uint32_t most;
-
-    kinds_init(&k, u);
-    most = k.list.n ? k.list.a[0].name : 0;
-    vec_release(&k.list);
-    return most;
-}
-
-void unit_kinds_table(struct table *t, const struct units *u)
-{
-    struct kinds k;
+    size_t n;
 
     table_init(t, kind_columns, ARRAY_SIZE(kind_columns));
     kinds_init(&k, u);
-    for (size_t i = 0; i < k.list.n; i++) {
+    n = table_limit(t, k.list.n, limit);
+    for (size_t i = 0; i < n; i++) {
         const char *name = strtab_get(&u->strings, k.list.a[i].name);
         union table_cell *c = table_add(t);
         struct units_choice choice;

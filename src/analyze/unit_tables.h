@@ -6,12 +6,10 @@
 #include "analyze/unit_slow.h"
 #include "model/table.h"
 
-/* A row for each kind, the one with the most units first. Columns: kind, count, open (not over), mean_ns,
- * p50_ns, p95_ns, p99_ns, max_ns, slow (half as long again as the median, or more), ns (the sum of all). */
-void unit_kinds_table(struct table *t, const struct units *u);
-
-/* The kind that there is most of; 0: none. */
-uint32_t unit_most_kind(const struct units *u);
+/* A row for each kind, the one with the most units first; at most `limit`, 0: all. Columns: kind, count, open
+ * (not over), mean_ns, p50_ns, p95_ns, p99_ns, max_ns, slow (half as long again as the median, or more), ns
+ * (the sum). */
+void unit_kinds_table(struct table *t, const struct units *u, size_t limit);
 
 /*
  * What slow ones spend more in than typical ones: a row "all of it", one for each cause, the one that grew

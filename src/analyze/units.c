@@ -92,6 +92,37 @@ void units_row_release(struct units_row *r)
     vec_release(&r->ends);
 }
 
+/* ---- the main kind ---- */
+
+enum { LEAST = 3 }; /* of steps or requests, to be what the program is about */
+
+static int is_usual(const char *kind)
+{
+    return !strcmp(kind, "step") || !strcmp(kind, "request");
+}
+
+uint32_t units_main_kind(const struct units *u)
+{
+    struct map n = {0};
+    uint64_t most = 0;
+    uint32_t kind = 0;
+    int usual = 0;
+
+    for (size_t i = 0; i < u->list.n; i++) {
+        uint32_t k = u->list.a[i].kind;
+        uint64_t count = ++*map_put(&n, k);
+        int better = count >= LEAST && is_usual(strtab_get(&u->strings, k));
+
+        if (better > usual || (better == usual && count > most)) {
+            most = count;
+            kind = k;
+            usual = better;
+        }
+    }
+    map_release(&n);
+    return kind;
+}
+
 /* ---- choosing ---- */
 
 enum { KINDS_NAMED = 16 };

@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!marks_line(&m, &room, &pid, (const char *)data, n)) {
             is_clean(m.kind);
             is_clean(m.id);
-            begun += m.verb == MARK_STEP || m.verb == MARK_BEGIN || m.verb == MARK_INSTANT;
+            begun +=
+                m.verb == MARK_STEP || m.verb == MARK_BEGIN || m.verb == MARK_INSTANT || m.verb == MARK_JOIN;
             if (m.verb == MARK_STEP &&
                 (marks_line(&same, &again, &pid, m.text, strlen(m.text)) || strcmp(same.text, m.text) != 0))
                 abort();

@@ -256,7 +256,7 @@ static void none_slow(void **state)
     unit_causes_table(&t, &l.slow, &l.places);
     assert_int_equal(table_rows(&t), 0);
     table_release(&t);
-    unit_kinds_table(&t, &l.u);
+    unit_kinds_table(&t, &l.u, 0);
     assert_int_equal(table_rows(&t), 1);
     table_release(&t);
     looked_release(&l);
