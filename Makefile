@@ -147,9 +147,19 @@ $(O)/pic/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) $(CPPFLAGS) $(AGENT_CFLAGS) $(ANYWHERE) -c -o $@ $<
 
-$(AGENT): $(AGENT_SRC:%.c=$(O)/pic/%.o) src/agent/symbols.map
+# What stands for the C library's parts before glibc 2.34 (src/agent/glibc.h): the link notes from which of them a function is, and
+# until 2.30 the loader looks for it in no other.
+OLD_LIBC := $(addprefix $(O)/agent/,libdl.so.2 libpthread.so.0)
+$(O)/agent/libdl.so.2: MOVED := dlopen dlsym dladdr1
+$(O)/agent/libpthread.so.0: MOVED := pthread_create pthread_detach pthread_sigmask
+$(OLD_LIBC): src/agent/glibc.map Makefile
+	@mkdir -p $(@D)
+	$(call quiet,LD)echo '$(foreach f,$(MOVED),void $(f)(void) {})' | $(CC) -shared -nostdlib -fPIC -fno-builtin -x c - \
+		-Wl,-soname,$(@F) -Wl,--version-script=$< -o $@
+
+$(AGENT): $(AGENT_SRC:%.c=$(O)/pic/%.o) src/agent/symbols.map $(OLD_LIBC)
 	$(call quiet,LD)$(CC) -shared -static-libgcc -Wl,-soname,$(@F) -Wl,--version-script=src/agent/symbols.map \
-		-Wl,--gc-sections -Wl,-z,defs -o $@ $(filter %.o,$^) -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
+		-Wl,--gc-sections -Wl,-z,defs -o $@ $(filter %.o,$^) -Wl,--no-as-needed $(OLD_LIBC)
 
 $(O)/%.o: %.c $(O)/flags | $(SKEL)
 	@mkdir -p $(@D)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The library is loaded into programs with older C libraries than the one that it is built with: what moved
- * into libc.so.6 with glibc 2.34 got a new version there, and the old one is asked for. Included by the files
- * that call these.
+ * into libc.so.6 with glibc 2.34 got a new version there, and the old one is asked for, of the library that
+ * had it (glibc.map, the Makefile). Included by the files that call these.
  */
 #ifndef WPROF_AGENT_GLIBC_H
 #define WPROF_AGENT_GLIBC_H
