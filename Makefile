@@ -291,7 +291,7 @@ portable: all
 portable-pack:
 	@CC='$(CC)' portable/pack.sh '$(abspath $(O))' '$(PACKED)' $(VERSION)
 portable-check:
-	@WPROF_PORTABLE='$(abspath $(PACKED))' portable/check.sh '$(abspath $(O))/portable-roots'
+	@portable/check.sh '$(abspath $(PACKED))/wprof-$(VERSION)-linux-x86_64.tar.gz' '$(abspath $(O))/portable-roots'
 
 clean:
 	rm -rf $(O) $(O)-san $(O)-fuzz
