@@ -43,6 +43,18 @@ END
     [[ $output == *"py-spy record --format raw"* ]]
 }
 
+@test "import speedscope: py-spy's, whose profiles are threads" {
+    run -0 --separate-stderr "$WPROF" import -o s "$ROOT/tests/fuzz/corpus/speedscope/pyspy"
+    diff - <("$WPROF" export --lines s) <<'END'
+python;MainThread;<module> (net.py:3);forward (net.py:12) 30000000
+python;Thread 0x7F5A00000001;<module> (<string>:1) 10000000
+python;loader;<module> (net.py:3) 10000000
+END
+    "$WPROF" export --pid s | grep -q '^python-12;MainThread;'
+    "$WPROF" export --tid s | grep -q '^python-13/14;loader;'
+    python3 -c 'import json; assert json.load(open("s/meta.json"))["languages"] == ["python"]'
+}
+
 @test "import austin: its modes, threads, the collector, what it says of itself" {
     run -0 --separate-stderr "$WPROF" import -o s "$ROOT/tests/fuzz/corpus/austin/modes"
     diff - <("$WPROF" export --lines s) <<'END'
@@ -74,6 +86,9 @@ P4317;T7ffb811a0740;<module> (busy.py:38);keep_cpu_busy (busy.py:33) 10969
 END
     of() { "$WPROF" -q import --force --event "$1" -o t "$old" >/dev/null; "$WPROF" export t | grep foo; }
     [[ $(of time) == *" 84" && $(of cpu) == *" 42" && $(of memory) == *" 44" ]]
+    printf 'MOJ\003\001' >binary
+    run -3 "$WPROF" import -o u binary
+    [[ $output == *mojo2austin* ]]
     run -3 "$WPROF" import --event cycles -o u "$old"
     [[ $output == *"no metric 'cycles' of austin's (time, cpu, memory)"* ]]
 }

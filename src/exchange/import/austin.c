@@ -300,6 +300,11 @@ static int describe(struct austin *x, struct err *e)
     return 0;
 }
 
+static int is_mojo(const struct buf *head)
+{
+    return head->len > 3 && !memcmp(head->data, "MOJ", 3) && head->data[3] < ' ';
+}
+
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
     struct austin x = {.s = s, .m = m, .st = st, .lanes = {.store = s}};
@@ -308,6 +313,9 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     size_t n;
     int rc = choose_metric(&x, in->event, e);
 
+    if (is_mojo(&in->head))
+        rc = err_set(e,
+                     "austin's binary form, MOJO: mojo2austin (pip install austin-python) makes text of it");
     lines_init(&lines, in);
     while (!rc && (rc = lines_next(&lines, &line, &n, e)) > 0) {
         take_line(&x, lines.number, line, n);
@@ -324,11 +332,13 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     return rc;
 }
 
-/* "# austin: 3.7.0", or a sample. */
+/* "# austin: 3.7.0", or a sample; its binary form is said to be that. */
 static int probe(const char *head, size_t n)
 {
     const char *p = head, *end = head + n;
 
+    if (is_mojo(&(struct buf){(char *)head, n, n}))
+        return 1;
     if (import_holds(head, n, "# austin: ") && *head == '#')
         return 1;
     while (p < end && *p == '#') {

@@ -4,6 +4,8 @@
  * (stacks with weights) or evented (frames that open and close). Values in a unit of time become ns.
  */
 #include "exchange/import/import.h"
+#include "exchange/import/lanes.h"
+#include "exchange/import/python_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,7 +16,9 @@ struct speedscope {
     VEC(uint32_t) frames; /* of shared.frames */
     double scale;         /* of the profile's values */
     struct event sample;  /* what the next one is like */
-    double at;            /* where it begins, in the profile's unit */
+    struct lanes lanes;   /* of py-spy's profiles, which are threads */
+    int by_pyspy, python;
+    double at; /* where it begins, in the profile's unit */
 };
 
 static double scale_of(const char *unit)
@@ -42,8 +46,10 @@ static void take_frames(struct speedscope *x, const struct json_value *list)
             f.func = strtab_add(&x->s->strings, "?");
         f.file = strtab_add(&x->s->strings, file);
         f.line = line <= UINT32_MAX ? (uint32_t)line : 0;
-        if (file && strlen(file) > 3 && !strcmp(file + strlen(file) - 3, ".py"))
+        if (file && python_text_is_file(file, strlen(file)) && (x->by_pyspy || *file != '<')) {
             f.kind = FRAME_PYTHON;
+            x->python = 1;
+        }
         *vec_push(&x->frames) = frames_add(&x->s->frames, &f);
     }
 }
@@ -123,13 +129,54 @@ static void take_evented(struct speedscope *x, const struct json_value *profile)
     vec_release(&open);
 }
 
-static void take_profile(struct speedscope *x, const struct json_value *v, uint32_t number)
+/* The thread of `Process 12 Thread 13 "MainThread"`, or of `Thread 0x7F5A ""`. 0: it is none. */
+static uint32_t pyspy_thread(struct speedscope *x, const char *name)
+{
+    char *text = mem_strdup(name), *p = text, *rest, *thread;
+    uint32_t pid = 1, tid, id = 0; /* a process of its own where it is not told */
+
+    if (!strncmp(p, "Process ", 8)) {
+        unsigned long v = strtoul(p + 8, &p, 10);
+
+        pid = v && v <= INT32_MAX ? (uint32_t)v : 1;
+        p += *p == ' ';
+    }
+    if (!strncmp(p, "Thread ", 7)) {
+        thread = p + 7;
+        tid = lanes_narrow(&x->lanes, strtoull(thread, &rest, 0));
+        if (rest > thread) {
+            char *quote = strrchr(rest, '"');
+
+            lanes_name(&x->lanes, pid, 0, "python");
+            if (quote > rest + 2) {
+                *quote = '\0';
+                lanes_name(&x->lanes, pid, tid, rest + 2);
+            } else {
+                *rest = '\0';
+                lanes_name(&x->lanes, pid, tid, p);
+            }
+            id = lanes_task(&x->lanes, pid, tid);
+        }
+    }
+    free(text);
+    return id;
+}
+
+static uint32_t task_of(struct speedscope *x, const char *name, uint32_t number)
 {
     struct task t = {.pid = number, .tid = number, .ns_pid = number, .ns_tid = number, .own_pid = number};
+    uint32_t id = x->by_pyspy ? pyspy_thread(x, name) : 0;
+
+    t.comm = strtab_add(&x->s->strings, name);
+    return id ? id : tasks_add(&x->s->tasks, &t);
+}
+
+static void take_profile(struct speedscope *x, const struct json_value *v, uint32_t number)
+{
     const char *type = json_get_str(v, "type", "");
 
-    t.comm = strtab_add(&x->s->strings, json_get_str(v, "name", "profile"));
-    x->sample = (struct event){.kind = EVENT_SAMPLE, .task = tasks_add(&x->s->tasks, &t)};
+    x->sample =
+        (struct event){.kind = EVENT_SAMPLE, .task = task_of(x, json_get_str(v, "name", "profile"), number)};
     x->scale = scale_of(json_get_str(v, "unit", "none"));
     x->at = json_get_f64(v, "startValue", 0);
     if (!strcmp(type, "sampled"))
@@ -145,22 +192,27 @@ static int take_all(struct speedscope *x, const struct json_value *root, struct 
     const struct json_value *profiles = json_get(root, "profiles");
     uint32_t number = 1; /* in the place of the pid that it hasn't */
 
+    x->by_pyspy = !strncmp(json_get_str(root, "exporter", ""), "py-spy", 6);
     take_frames(x, json_get(json_get(root, "shared"), "frames"));
     for (const struct json_value *v = profiles ? profiles->child : NULL; v; v = v->next)
         take_profile(x, v, number++);
+    lanes_finish(&x->lanes, "", 0);
     return x->s->events.n ? 0 : err_set(e, "no stack in it (a file of speedscope was expected)");
 }
 
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
-    struct speedscope x = {.s = s, .st = st};
+    struct speedscope x = {.s = s, .st = st, .lanes = {.store = s}};
     struct json_doc *doc = input_read_json(in, e);
     int rc = doc ? take_all(&x, json_root(doc), e) : -1;
 
+    if (!rc && x.python)
+        meta_add_language(m, "python");
     if (!rc)
         *vec_push(&m->notes) = mem_strdup("a file of speedscope; values in a unit of time are ns");
     json_free(doc);
     vec_release(&x.frames);
+    lanes_release(&x.lanes);
     return rc;
 }
 
