@@ -3,12 +3,14 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "collect/trace.h"
 #include "model/collector.h"
 #include "model/graph_json.h"
 #include "model/graph_ops.h"
 #include "platform/clock.h"
 #include "record/topology_delta.h"
+#include "record/topology_due.h"
 #include "record/topology_look.h"
 #include "topo/own.h"
 
@@ -16,6 +18,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -24,11 +27,9 @@
 
 #define SECOND 1000000000ull
 
-/* A look costs some 10 ms: without --interval the second is 16 s after the first, the third 9 minutes later.
- */
-#define FIRST_NS    (SECOND / 2) /* a command that is over by then is told by its events alone */
-#define LATER_TIMES 32
-#define LINES_MAX   (256ull << 20)
+#define LINES_MAX (256ull << 20)
+
+enum { TIMES_TOLD = 8 }; /* of looks, in the coverage */
 
 enum { LAST_MS = 2000, PENDING_MS = 50, MAP_FULL = BPFSIDE_FLOWS_MAX / 2 };
 
@@ -45,8 +46,10 @@ struct collector {
     struct flows flows; /* those that the kernel's side has given up already */
     struct graph all;   /* all looks; after the end the recording's topology */
     int timer_fd, epoll_fd, lines_fd;
-    uint64_t wait_ns; /* until the next look */
-    uint64_t looks, lines, dropped, failed, bytes;
+    uint64_t wait_ns; /* until the next look, or until one may be due */
+    struct topology_due due;
+    uint64_t taken_ns[TIMES_TOLD]; /* when looks were asked for, since the beginning */
+    uint64_t asked, looks, lines, dropped, failed, bytes;
     uint64_t cut;                       /* processes that one look was not asked for, at most */
     uint64_t begin, boot_begin, offset; /* CLOCK_MONOTONIC, CLOCK_BOOTTIME; CLOCK_REALTIME less the first */
     struct flows_told told;
@@ -112,8 +115,7 @@ static int arm(struct collector *c)
 {
     struct itimerspec at = {.it_value = {(time_t)(c->wait_ns / SECOND), (long)(c->wait_ns % SECOND)}};
 
-    if (c->opts.interval)
-        at.it_interval = at.it_value;
+    at.it_interval = at.it_value;
     return timerfd_settime(c->timer_fd, 0, &at, NULL);
 }
 
@@ -140,6 +142,9 @@ static void ask(struct collector *c)
         c->failed++;
         log_debug("topology: %s", e.msg);
     }
+    if (c->asked < TIMES_TOLD)
+        c->taken_ns[c->asked] = c->ctx->now() - c->begin;
+    c->asked++;
     vec_release(&pids.list);
 }
 
@@ -170,17 +175,26 @@ static void make_room(struct collector *c)
     vec_release(&now.list);
 }
 
-static void cover_cut(const struct collector *c, struct graph *g)
+/* What is joined to others in between, nobody has seen. */
+static void cover_looks(const struct collector *c, struct graph *g)
 {
-    char detail[128];
+    struct buf d = {0};
 
-    if (!c->cut)
-        return;
-    snprintf(detail, sizeof(detail),
-             "%" PRIu64 " processes without a parent were not looked for: a look asks for %d", c->cut,
-             TOPOLOGY_LOOK_PIDS);
-    graph_cover(g, &(struct graph_coverage){
-                       .source = "looks", .state = "partial", .detail = detail, .denied = c->cut});
+    for (uint64_t i = 0; i < c->asked && i < TIMES_TOLD; i++)
+        buf_addf(&d, "%s%.1f", i ? ", " : "at ", (double)c->taken_ns[i] / 1e9);
+    if (c->asked)
+        buf_addf(&d, "%s s after the beginning", c->asked > TIMES_TOLD ? " ..." : "");
+    else
+        buf_addstr(&d, "none: what is joined by memory, pipes and the like is not seen");
+    if (c->cut)
+        buf_addf(&d, "; %" PRIu64 " processes without a parent were not looked for: a look asks for %d",
+                 c->cut, TOPOLOGY_LOOK_PIDS);
+    graph_cover(g, &(struct graph_coverage){.source = "looks",
+                                            .state = c->cut || !c->asked ? "partial" : "ok",
+                                            .detail = buf_str(&d),
+                                            .seen = c->looks,
+                                            .denied = c->cut});
+    buf_release(&d);
 }
 
 static void cover(struct collector *c, struct graph *g, size_t processes, size_t flows)
@@ -191,7 +205,7 @@ static void cover(struct collector *c, struct graph *g, size_t processes, size_t
     if (c->trace)
         bpfside_lost(c->trace->bpf, &lost);
     graph_cover(g, &(struct graph_coverage){.source = "recording", .state = "ok", .seen = processes});
-    cover_cut(c, g);
+    cover_looks(c, g);
     if (c->counts)
         buf_addf(&d, "%" PRIu64 " connections", c->told.connections);
     else
@@ -272,7 +286,13 @@ static void complete(struct collector *c, struct graph *g)
     g->time_ns = 0; /* what is told from here on was seen earlier */
     g->source = "recording";
     processes =
-        topology_processes(g, c->ctx->store, c->offset, now, c->ctx->whole_machine ? c->boot_begin : 0);
+        topology_processes(g, c->ctx->store,
+                           &(struct topology_how){.offset = c->offset,
+                                                  .now = now,
+                                                  .only_since = c->ctx->whole_machine ? c->boot_begin : 0,
+                                                  .launched = c->ctx->launched ? c->ctx->targets.a[0] : 0,
+                                                  .launcher = c->ctx->front ? c->ctx->front : getpid(),
+                                                  .looks_name = !c->trace});
     if (c->counts) {
         c->told = (struct flows_told){0};
         take_flows(c, &flows);
@@ -319,6 +339,30 @@ static void write_line(struct collector *c, struct graph *g)
     buf_release(&out);
 }
 
+/* What the command's processes are joined to was made after the beginning: it counts from the first look on.
+ */
+static void add_delta(struct collector *c, const struct graph *g)
+{
+    const struct tasks *tasks = &c->ctx->store->tasks;
+    uint8_t *fresh = mem_calloc(g->nodes.n + 1, 1);
+    struct map pids = {0};
+
+    for (size_t i = 0; c->ctx->launched && i < tasks->list.n; i++)
+        *map_put(&pids, tasks->list.a[i].ns_pid) = 1;
+    for (size_t i = 0; i < g->edges.n; i++) {
+        const struct graph_edge *e = g->edges.a[i];
+
+        if (e->kind != GRAPH_EDGE_OWN || e->a->kind != GRAPH_PROCESS ||
+            !map_get(&pids, (uint64_t)graph_attr_int(&e->a->attrs, "pid", 0)))
+            continue;
+        fresh[e->a->index] = 1;
+        fresh[e->b->index] |= e->b->kind == GRAPH_SOCKET;
+    }
+    delta_add(&c->delta, &c->all, g, fresh);
+    map_release(&pids);
+    free(fresh);
+}
+
 static int take(struct collector *c)
 {
     struct err e = {0};
@@ -331,7 +375,7 @@ static int take(struct collector *c)
         c->looks++;
         graph_merge(&c->all, &g, GRAPH_LATER, NULL);
         if (!c->counts)
-            delta_add(&c->delta, &c->all, &g);
+            add_delta(c, &g);
         if (c->opts.interval)
             write_line(c, &g);
     } else if (rc < 0) { /* the recording goes on without it */
@@ -371,7 +415,7 @@ static int topology_start(struct collector *c, struct err *e)
     c->begin = c->ctx->now();
     c->boot_begin = clock_ns(CLOCK_BOOTTIME);
     c->offset = offset_now();
-    c->wait_ns = c->opts.interval ? c->opts.interval : FIRST_NS;
+    c->wait_ns = c->opts.interval ? c->opts.interval : TOPOLOGY_TICK_MS * 1000000ull;
     if (!c->ctx->launched)
         ask(c); /* how it is at the beginning */
     return arm(c) ? err_sys(e, errno, "timerfd") : 0;
@@ -392,11 +436,12 @@ static int topology_poll(struct collector *c, struct err *e)
         take(c);
     if (read(c->timer_fd, &times, sizeof(times)) != sizeof(times))
         return 0;
-    c->dropped += c->opts.interval ? times - 1 : 0;
-    ask(c);
-    if (!c->opts.interval) {
-        c->wait_ns *= LATER_TIMES;
-        arm(c);
+    if (c->opts.interval) {
+        c->dropped += times - 1;
+        ask(c);
+    } else if (!c->look.busy &&
+               topology_due(&c->due, c->ctx->now() - c->begin, c->look.cpu_ns, c->ctx->store->tasks.list.n)) {
+        ask(c);
     }
     return 0;
 }
@@ -473,7 +518,7 @@ static void topology_ended(struct collector *c)
 
 static const char *topology_detail(struct collector *c)
 {
-    if (c->trace && !c->counts)
+    if (c->trace && !c->counts && c->why.msg[0])
         snprintf(c->detail, sizeof(c->detail), "flows by what TCP counts: %.200s", c->why.msg);
     else if (c->dropped)
         snprintf(c->detail, sizeof(c->detail), "%" PRIu64 " snapshot%s dropped", c->dropped,

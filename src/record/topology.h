@@ -22,12 +22,18 @@ struct topology_opts {
 
 #define TOPOLOGY_LINES "topology.ndjson"
 
+struct topology_how {
+    uint64_t offset;        /* CLOCK_REALTIME less CLOCK_MONOTONIC, ns */
+    uint64_t now;           /* CLOCK_REALTIME: when those that have not ended were last seen */
+    uint64_t only_since;    /* CLOCK_BOOTTIME ns: older ones only where the graph has them: of a whole machine
+                               threads of the kernel are among the tasks */
+    int launched, launcher; /* the command's pid and that of whoever made it; 0: none */
+    int looks_name;         /* nobody tells of exec: a name that a look has found is the later one */
+};
+
 /* All processes that the store's tasks tell of, into an initialised graph whose time is 0: what it finds was
- * seen when the tasks were, until `now` where they have not ended. offset: CLOCK_REALTIME less
- * CLOCK_MONOTONIC, ns. only_since: older ones (CLOCK_BOOTTIME ns) only where the graph has them: of a whole
- * machine threads of the kernel are among the tasks. Returns how many there are. */
-size_t topology_processes(struct graph *g, const struct store *s, uint64_t offset, uint64_t now,
-                          uint64_t only_since);
+ * seen when the tasks were. Returns how many there are. */
+size_t topology_processes(struct graph *g, const struct store *s, const struct topology_how *how);
 
 struct topology_pids {
     VEC(int) list;

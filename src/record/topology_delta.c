@@ -31,7 +31,7 @@ static void grow(struct delta_edge *d, const uint64_t now[4], int is_first)
     d->known = 1;
 }
 
-void delta_add(struct delta *d, const struct graph *all, const struct graph *look)
+void delta_add(struct delta *d, const struct graph *all, const struct graph *look, const uint8_t *fresh)
 {
     while (d->edges.n < all->edges.n)
         *vec_push(&d->edges) = (struct delta_edge){0};
@@ -45,7 +45,7 @@ void delta_add(struct delta *d, const struct graph *all, const struct graph *loo
         if (!in)
             continue;
         counts_of(in, now);
-        grow(&d->edges.a[in->index], now, d->looks == 0);
+        grow(&d->edges.a[in->index], now, d->looks == 0 && !fresh[e->a->index] && !fresh[e->b->index]);
     }
     d->looks++;
 }

@@ -18,8 +18,9 @@ struct delta {
     int looks;
 };
 
-/* `look` has just been merged into `all`. */
-void delta_add(struct delta *d, const struct graph *all, const struct graph *look);
+/* `look` has just been merged into `all`. fresh: of the look's nodes, 1 where all that they are joined to was
+ * made in the recording: in the first look, too. */
+void delta_add(struct delta *d, const struct graph *all, const struct graph *look, const uint8_t *fresh);
 void delta_tell(const struct delta *d, struct graph *all); /* the sums become the edges' */
 void delta_release(struct delta *d);
 

@@ -21,28 +21,32 @@ struct graph_node *topology_process(struct graph *g, uint32_t ns_pid, int64_t ns
     return graph_process(g, ns_pid, ns_ppid, start_ns / (1000000000u / (uint64_t)(hz > 0 ? hz : 100)));
 }
 
-static struct graph_node *node_of(struct graph *g, const struct store *s, const struct task *t)
+static struct graph_node *node_of(struct graph *g, const struct store *s, const struct task *t,
+                                  const struct topology_how *how)
 {
     const struct task *parent = t->parent ? &s->tasks.list.a[t->parent - 1] : NULL;
+    int64_t ppid = parent && parent->ns_pid ? (int64_t)parent->ns_pid : -1;
 
-    return topology_process(g, t->ns_pid, parent && parent->ns_pid ? (int64_t)parent->ns_pid : -1,
-                            t->start_ns);
+    if (ppid < 0 && how->launched && t->ns_pid == (uint32_t)how->launched)
+        ppid = how->launcher;
+    return topology_process(g, t->ns_pid, ppid, t->start_ns);
 }
 
 /* A task of another program that the process ran before is the same node: the last name stays. */
-static void add(struct graph *g, const struct store *s, const struct task *t, uint64_t offset, uint64_t now)
+static void add(struct graph *g, const struct store *s, const struct task *t, const struct topology_how *how)
 {
     const struct task *parent = t->parent ? &s->tasks.list.a[t->parent - 1] : NULL;
-    struct graph_node *n = node_of(g, s, t);
+    struct graph_node *n = node_of(g, s, t, how);
     struct graph_edge *own;
 
-    topology_seen(&n->first_ns, &n->last_ns, t->first_ns ? t->first_ns + offset : 0,
-                  t->last_ns ? t->last_ns + offset : now);
-    graph_set_str(g, &n->attrs, "name", strtab_get(&s->strings, t->comm));
+    topology_seen(&n->first_ns, &n->last_ns, t->first_ns ? t->first_ns + how->offset : 0,
+                  t->last_ns ? t->last_ns + how->offset : how->now);
+    if (!how->looks_name || !graph_attr(&n->attrs, "name"))
+        graph_set_str(g, &n->attrs, "name", strtab_get(&s->strings, t->comm));
     graph_set_bool(g, &n->attrs, "ended", t->last_ns != 0); /* of a later program, if there is one */
     if (!parent || !parent->ns_pid || parent == t)
         return;
-    own = graph_edge(g, GRAPH_EDGE_OWN, node_of(g, s, parent), n);
+    own = graph_edge(g, GRAPH_EDGE_OWN, node_of(g, s, parent, how), n);
     topology_seen(&own->first_ns, &own->last_ns, n->first_ns, n->last_ns);
 }
 
@@ -61,8 +65,7 @@ static int is_in(const struct graph *g, const struct task *t)
     return graph_find(g, &(struct graph_id){.kind = GRAPH_PROCESS, .field = {pid}}) != NULL;
 }
 
-size_t topology_processes(struct graph *g, const struct store *s, uint64_t offset, uint64_t now,
-                          uint64_t only_since)
+size_t topology_processes(struct graph *g, const struct store *s, const struct topology_how *how)
 {
     size_t n = 0;
 
@@ -71,9 +74,9 @@ size_t topology_processes(struct graph *g, const struct store *s, uint64_t offse
 
         if (t->leader != i + 1 || t->pid != t->tid || !t->ns_pid || is_of_kernel(s, t))
             continue;
-        if (t->start_ns < only_since && !is_in(g, t))
+        if (t->start_ns < how->only_since && !is_in(g, t))
             continue;
-        add(g, s, t, offset, now);
+        add(g, s, t, how);
         n++;
     }
     return n;
