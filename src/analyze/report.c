@@ -6,6 +6,7 @@
 #include "analyze/gpu_busy.h"
 #include "analyze/gpu_kernels.h"
 #include "analyze/metrics_top.h"
+#include "analyze/report_devices.h"
 #include "analyze/report_units.h"
 #include "analyze/source_lines.h"
 #include "analyze/topology.h"
@@ -235,6 +236,7 @@ static void add_gpu(struct report *r, const struct session *s, const struct repo
 
     gpu_trace_init(&x, s);
     if (x.ran.n) {
+        report_devices(r, &x);
         gpu_devices_table(section(r, REPORT_DEVICES, "devices", "Accelerators"), &x, 0);
         gpu_devices_table(section(r, REPORT_IDLE, "devices_idle", "Why accelerators were idle"), &x, 1);
         gpu_kernels_table(section(r, REPORT_KERNELS, "kernels", "Kernels"), &x, UINT32_MAX, o->rows);

@@ -18,6 +18,16 @@ void report_release(struct report *r)
     free(r->slow_units);
     comparison_release(&r->slow);
     vec_release(&r->wall);
+    for (size_t i = 0; i < r->devices.n; i++) {
+        free(r->devices.a[i].name);
+        vec_release(&r->devices.a[i].parts);
+    }
+    vec_release(&r->devices);
+    for (size_t i = 0; i < r->blame.n; i++) {
+        free(r->blame.a[i].state);
+        free(r->blame.a[i].where);
+    }
+    vec_release(&r->blame);
     for (size_t i = 0; i < REPORT_TABLES; i++)
         table_release(&r->sections[i].table);
     release_stacks(r->folded.top.a, r->folded.top.n);

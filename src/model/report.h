@@ -16,6 +16,21 @@ struct report_part {
     int blocked; /* off the CPU */
 };
 
+/* Where the wall time of an accelerator went: parts that ran on it, and (`blocked`) why it was idle between
+ * them. */
+struct report_device {
+    char *name; /* "GPU 0" */
+    VEC(struct report_part) parts;
+    uint64_t ns, busy_ns, unseen_ns; /* the sum of all parts and of what is before and after them is ns */
+};
+
+/* What whoever fed accelerators did while these were idle, all of them together. */
+struct report_blame {
+    char *state; /* "on CPU", "off CPU: futex"; the states of gpu_blame.h */
+    char *where; /* the function with the most of it; NULL: none is known */
+    uint64_t ns;
+};
+
 enum report_table {
     REPORT_DEVICES, /* accelerators: how busy ... */
     REPORT_IDLE,    /* ... and why not */
@@ -62,6 +77,9 @@ struct report {
     VEC(struct report_part) wall;
     uint64_t wall_ns, unseen_ns; /* the sum of all parts and unseen_ns is wall_ns */
     int waits_measured;
+    VEC(struct report_device) devices;
+    VEC(struct report_blame) blame; /* the most first */
+    uint64_t idle_ns;               /* their sum */
     struct report_section sections[REPORT_TABLES];
     struct report_folded folded;
     char *slow_units;       /* sentences on slow steps or requests; NULL: none are slow, or none are marked */

@@ -27,6 +27,45 @@ static void about(const struct report *r, struct json_writer *w)
     json_end_object(w);
 }
 
+static void parts(const struct report_part *a, size_t n, struct json_writer *w)
+{
+    json_array(w, "parts");
+    for (size_t i = 0; i < n; i++) {
+        json_object(w, NULL);
+        json_str(w, "key", a[i].key);
+        json_bool(w, "blocked", a[i].blocked);
+        json_u64(w, "ns", a[i].ns);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static void device_bars(const struct report *r, struct json_writer *w)
+{
+    json_array(w, "device_bars");
+    for (size_t i = 0; i < r->devices.n; i++) {
+        const struct report_device *d = &r->devices.a[i];
+
+        json_object(w, NULL);
+        json_str(w, "of", d->name);
+        json_u64(w, "ns", d->ns);
+        json_u64(w, "busy_ns", d->busy_ns);
+        json_u64(w, "unseen_ns", d->unseen_ns);
+        parts(d->parts.a, d->parts.n, w);
+        json_end_object(w);
+    }
+    json_end_array(w);
+    json_array(w, "idle_blame");
+    for (size_t i = 0; i < r->blame.n; i++) {
+        json_object(w, NULL);
+        json_str(w, "state", r->blame.a[i].state);
+        json_str(w, "where", r->blame.a[i].where);
+        json_u64(w, "ns", r->blame.a[i].ns);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
 static void wall(const struct report *r, struct json_writer *w)
 {
     json_object(w, "wall");
@@ -34,16 +73,9 @@ static void wall(const struct report *r, struct json_writer *w)
     json_u64(w, "ns", r->wall_ns);
     json_u64(w, "unseen_ns", r->unseen_ns);
     json_bool(w, "waits_measured", r->waits_measured);
-    json_array(w, "parts");
-    for (size_t i = 0; i < r->wall.n; i++) {
-        json_object(w, NULL);
-        json_str(w, "key", r->wall.a[i].key);
-        json_bool(w, "blocked", r->wall.a[i].blocked);
-        json_u64(w, "ns", r->wall.a[i].ns);
-        json_end_object(w);
-    }
-    json_end_array(w);
+    parts(r->wall.a, r->wall.n, w);
     json_end_object(w);
+    device_bars(r, w);
 }
 
 static void stacks(const char *key, const struct report_stack *a, size_t n, struct json_writer *w)

@@ -100,7 +100,7 @@ static void put_wall(struct report_doc *d)
     buf_addf(d->out, "%s of ", units_duration(ns, sizeof(ns), r->wall_ns));
     report_code(d, r->lead);
     buf_addf(d->out, ", %s:\n\n", r->lead_is_child ? "for which the command waited" : "the main thread");
-    report_bar(d);
+    report_bar(d, r->wall.a, r->wall.n, r->wall_ns);
     table_init(&t, wall_columns, ARRAY_SIZE(wall_columns));
     for (size_t i = 0; i < r->wall.n; i++)
         if ((double)r->wall.a[i].ns >= 0.0005 * (double)r->wall_ns)
@@ -307,11 +307,17 @@ static const struct part {
     const char *name;
     void (*put)(struct report_doc *d);
 } parts[] = {
-    {"head", put_head},         {"wall", put_wall},
-    {"findings", put_findings}, {"checked", put_checked},
-    {"flame", put_flame},       {"sections", put_sections},
-    {"topology", put_topology}, {"folded", put_folded},
-    {"checks", put_checks},     {"environment", put_environment},
+    {"head", put_head},
+    {"wall", put_wall},
+    {"devices", report_device_bars},
+    {"findings", put_findings},
+    {"checked", put_checked},
+    {"flame", put_flame},
+    {"sections", put_sections},
+    {"topology", put_topology},
+    {"folded", put_folded},
+    {"checks", put_checks},
+    {"environment", put_environment},
 };
 
 static const struct part *find_part(const char *name, size_t n)

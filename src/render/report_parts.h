@@ -33,7 +33,10 @@ void report_link(struct report_doc *d); /* to the page's panes */
 void report_slow(struct report_doc *d);
 void report_slow_flame(struct report_doc *d);
 
-/* The page's bar of the wall time. */
-void report_bar(struct report_doc *d);
+/* A bar of time, `whole` long. */
+void report_bar(struct report_doc *d, const struct report_part *parts, size_t n, uint64_t whole);
+
+/* Those of accelerators, and why these were idle. */
+void report_device_bars(struct report_doc *d);
 
 #endif

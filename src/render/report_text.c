@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 100, BAR = 60, FINDINGS_SHOWN = 3, PARTS_SHOWN = 5, WARNINGS_SHOWN = 2 };
+enum { WIDTH = 100, BAR = 60, FINDINGS_SHOWN = 3, PARTS_SHOWN = 5, WARNINGS_SHOWN = 2, DEVICES_SHOWN = 2 };
 
 static const char *on(const struct text_style *s, const char *sgr)
 {
@@ -138,33 +138,34 @@ static size_t rank_of(const struct report *r, size_t part)
     return larger;
 }
 
-static void bar(const struct report *r, const struct text_style *style, struct buf *out)
+static void bar(const struct report_part *parts, size_t n, uint64_t whole, const struct text_style *style,
+                struct buf *out)
 {
     uint64_t sum = 0;
     size_t at = 0;
 
     buf_addstr(out, "  ");
-    for (size_t i = 0; i < r->wall.n; i++) {
+    for (size_t i = 0; i < n; i++) {
         size_t end;
 
-        sum += r->wall.a[i].ns;
-        end = (size_t)((double)sum / (double)r->wall_ns * BAR + 0.5);
+        sum += parts[i].ns;
+        end = (size_t)((double)sum / (double)whole * BAR + 0.5);
         end = end < BAR ? end : BAR;
-        cells(out, style, &r->wall.a[i], end - at);
+        cells(out, style, &parts[i], end - at);
         at = end;
     }
     cells(out, style, NULL, BAR - at);
     buf_addch(out, '\n');
 }
 
-static void part_line(const struct report *r, const struct text_style *style, const struct report_part *p,
+static void part_line(uint64_t whole, const struct text_style *style, const struct report_part *p,
                       uint64_t value, const char *label, struct buf *out)
 {
     int blocked = p && p->blocked && strcmp(p->key, "runq");
     char ns[40], share[32];
 
     buf_addf(out, "  %s%s%s %7s  %9s  %s%s\n", on(style, paint_of(p).sgr), paint_of(p).cell, off(style),
-             units_share(share, sizeof(share), (double)value / (double)r->wall_ns),
+             units_share(share, sizeof(share), (double)value / (double)whole),
              units_duration(ns, sizeof(ns), value), blocked ? "blocked: " : "", label);
 }
 
@@ -179,19 +180,77 @@ static void wall(const struct report *r, const struct text_style *style, int all
              units_duration(ns, sizeof(ns), r->wall_ns));
     text_clean(r->lead, 40, out);
     buf_addf(out, ", %s\n", r->lead_is_child ? "for which the command waited" : "the main thread");
-    bar(r, style, out);
+    bar(r->wall.a, r->wall.n, r->wall_ns, style, out);
     for (size_t i = 0; i < r->wall.n; i++) {
         /* A part that would show as 0.0 % tells nothing; the rest is summed up. */
         if ((double)r->wall.a[i].ns < 0.001 * (double)r->wall_ns || (!all && rank_of(r, i) >= PARTS_SHOWN))
             rest += r->wall.a[i].ns;
         else
-            part_line(r, style, &r->wall.a[i], r->wall.a[i].ns, r->wall.a[i].label, out);
+            part_line(r->wall_ns, style, &r->wall.a[i], r->wall.a[i].ns, r->wall.a[i].label, out);
     }
     if ((double)rest >= 0.001 * (double)r->wall_ns)
-        part_line(r, style, NULL, rest, "other", out);
+        part_line(r->wall_ns, style, NULL, rest, "other", out);
     if (r->unseen_ns > r->wall_ns / 1000)
-        part_line(r, style, NULL, r->unseen_ns,
+        part_line(r->wall_ns, style, NULL, r->unseen_ns,
                   r->waits_measured ? "not there" : "off the CPU: waits were not recorded", out);
+}
+
+/* One bar a device, and what its parts are, in a line. */
+static void device(const struct report_device *d, const struct text_style *style, struct buf *out)
+{
+    struct buf text = {0};
+    char ns[40], share[32];
+
+    buf_addf(out, "\n%s%s%s: busy for %s of %s\n", on(style, "\033[1m"), d->name, off(style),
+             units_share(share, sizeof(share), d->ns ? (double)d->busy_ns / (double)d->ns : 0),
+             units_duration(ns, sizeof(ns), d->ns));
+    if (!d->ns)
+        return;
+    bar(d->parts.a, d->parts.n, d->ns, style, out);
+    for (size_t i = 0; i < d->parts.n; i++)
+        if ((double)d->parts.a[i].ns >= 0.001 * (double)d->ns)
+            buf_addf(&text, "%s%s %s", text.len ? ", " : "", d->parts.a[i].label,
+                     units_share(share, sizeof(share), (double)d->parts.a[i].ns / (double)d->ns));
+    if ((double)d->unseen_ns >= 0.001 * (double)d->ns)
+        buf_addf(&text, "%sbefore its first and after its last work %s", text.len ? ", " : "",
+                 units_share(share, sizeof(share), (double)d->unseen_ns / (double)d->ns));
+    buf_addstr(out, "  ");
+    wrap(out, buf_str(&text), style, 2, 2);
+    buf_release(&text);
+}
+
+static void blame(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    struct buf text = {0};
+    size_t shown = 0;
+    char share[32];
+
+    for (size_t i = 0; i < r->blame.n && (all || shown < PARTS_SHOWN); i++) {
+        const struct report_blame *b = &r->blame.a[i];
+
+        if ((double)b->ns < 0.01 * (double)r->idle_ns)
+            continue;
+        buf_addf(&text, "%s%s %s%s%s%s",
+                 shown++ ? ", " : "Idle, by what the thread that fed it did: ", b->state,
+                 units_share(share, sizeof(share), (double)b->ns / (double)r->idle_ns), b->where ? " (" : "",
+                 b->where ? b->where : "", b->where ? ")" : "");
+    }
+    if (text.len) {
+        buf_addstr(out, "  ");
+        wrap(out, buf_str(&text), style, 2, 2);
+    }
+    buf_release(&text);
+}
+
+static void devices(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    size_t n = all || r->devices.n <= DEVICES_SHOWN ? r->devices.n : DEVICES_SHOWN;
+
+    for (size_t i = 0; i < n; i++)
+        device(&r->devices.a[i], style, out);
+    if (n < r->devices.n)
+        buf_addf(out, "  %zu more devices: --all\n", r->devices.n - n);
+    blame(r, style, all, out);
 }
 
 /* ---- findings ---- */
@@ -354,10 +413,21 @@ static void folded(const struct report *r, const struct text_style *style, struc
     stacks("heaviest leaves", f->leaves.a, f->leaves.n, f->samples, style, out);
 }
 
+static void topology(const struct report *r, struct buf *out)
+{
+    if (r->nodes)
+        buf_addf(out,
+                 "  topology of %zu nodes and %zu edges, %zu of them processes: wprof render --format html\n",
+                 r->nodes, r->edges, r->processes);
+}
+
 void report_text(const struct report *r, const struct text_style *style, int all, struct buf *out)
 {
     about(r, style, out);
+    if (!r->wall_ns && !r->devices.n)
+        topology(r, out);
     wall(r, style, all, out);
+    devices(r, style, all, out);
     list_findings(r, style, all, out);
     if (all) {
         sections(r, style, out);

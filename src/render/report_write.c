@@ -207,19 +207,18 @@ void report_table_put(struct report_doc *d, const struct table *t)
 
 enum { CELLS = 60 };
 
-static void text_bar(struct report_doc *d)
+static void text_bar(struct report_doc *d, const struct report_part *parts, size_t n, uint64_t whole)
 {
-    const struct report *r = d->r;
     uint64_t sum = 0;
     size_t at = 0;
 
     buf_addstr(d->out, "```\n");
-    for (size_t i = 0; i < r->wall.n; i++) {
-        const struct report_part *p = &r->wall.a[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct report_part *p = &parts[i];
         const char *cell = !p->blocked ? "█" : !strcmp(p->key, "runq") ? "▒" : "░";
 
         sum += p->ns;
-        for (; at < CELLS && (double)at + 0.5 < (double)sum / (double)r->wall_ns * CELLS; at++)
+        for (; at < CELLS && (double)at + 0.5 < (double)sum / (double)whole * CELLS; at++)
             buf_addstr(d->out, cell);
     }
     for (; at < CELLS; at++)
@@ -227,20 +226,19 @@ static void text_bar(struct report_doc *d)
     buf_addstr(d->out, "\n```\n\n");
 }
 
-void report_bar(struct report_doc *d)
+void report_bar(struct report_doc *d, const struct report_part *parts, size_t n, uint64_t whole)
 {
-    const struct report *r = d->r;
     struct buf html = {0};
     char ns[32], share[32];
 
     if (!d->html) {
-        text_bar(d);
+        text_bar(d, parts, n, whole);
         return;
     }
     buf_addstr(&html, "<div class=\"wall\">");
-    for (size_t i = 0; i < r->wall.n; i++) {
-        const struct report_part *p = &r->wall.a[i];
-        double part = (double)p->ns / (double)r->wall_ns;
+    for (size_t i = 0; i < n; i++) {
+        const struct report_part *p = &parts[i];
+        double part = (double)p->ns / (double)whole;
 
         buf_addf(&html, "<span class=\"%s\" style=\"width:%.3f%%\" title=\"%s: %s, %s\">",
                  !p->blocked               ? "ran"

@@ -55,6 +55,7 @@ int main(int argc, char **argv)
                cases[i].name, r.trials, (double)r.any / r.trials, (double)r.gates / r.trials,
                (double)r.found / r.trials, (double)r.covered / r.trials,
                i + 1 < ARRAY_SIZE(cases) ? "," : "");
+        fflush(stdout);
     }
     printf("]\n");
     return 0;

@@ -165,16 +165,43 @@ END
 }
 
 @test "report: an empty session, a topology snapshot: nothing is made up" {
-    : >x
-    run "$WPROF" import -o s x
-    if [ "$status" = 0 ]; then
-        run -0 "$WPROF" report s
-        [[ $output == *"No findings."* ]]
-    fi
+    "$WPROF" record -q --tier C --collect metrics -o s -- true # nothing was sampled
+    for format in text md json; do
+        run -0 "$WPROF" report --refresh --format $format s
+    done
+    [ "$(of s 'd["folded"]["samples"], d["wall"]["parts"], d.get("hotspots_self"), d["device_bars"], d["idle_blame"]')" = \
+        "(0, [], None, [], [])" ]
+    run -3 "$WPROF" report nothing
     printf '%s\n' '{"nodes": [], "edges": []}' >g.json
     "$WPROF" import -o g g.json 2>/dev/null
     for format in text md json; do
         run -0 "$WPROF" report --format $format g
     done
     [ "$(of g 'd["findings"], d["wall"]["ns"], d["folded"]["samples"]')" = "([], 0, 0)" ]
+    printf '{"format": "wprof-topology", "version": 1, "nodes": [{"id": "Process(pid=1,ppid=0)", "kind": "process", "attrs": {"pid": 1, "ppid": 0, "name": "x"}}], "edges": []}' >h.json
+    "$WPROF" import -o h h.json 2>/dev/null
+    "$WPROF" report h 2>/dev/null | grep -q 'topology of 1 nodes and 0 edges, 1 of them processes'
+}
+
+@test "report: a trace of a GPU: a bar a device, why it was idle, to the nanosecond" {
+    cat >k.json <<'END'
+{"traceEvents": [
+ {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 10, "tid": 10, "ts": 100, "dur": 10, "args": {"correlation": 1}},
+ {"ph": "X", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 200, "dur": 400, "args": {"device": 0, "stream": 7, "correlation": 1}},
+ {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 10, "tid": 10, "ts": 790, "dur": 10, "args": {"correlation": 2}},
+ {"ph": "X", "cat": "kernel", "name": "b", "pid": 0, "tid": 7, "ts": 900, "dur": 200, "args": {"device": 0, "stream": 7, "correlation": 2}},
+ {"ph": "X", "cat": "kernel", "name": "ncclKernel_AllReduce", "pid": 0, "tid": 8, "ts": 1000, "dur": 200, "args": {"device": 0, "stream": 8}},
+ {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 9, "ts": 1200, "dur": 100,
+  "args": {"device": 0, "stream": 9, "bytes": 1000}}
+]}
+END
+    "$WPROF" import -o k k.json 2>/dev/null
+    # of 100 .. 1300 us: computing 200 .. 600 and 900 .. 1100, communicating alone for 100 more, copying for 100
+    [ "$(of k '[(p["key"], p["ns"], p["blocked"]) for p in d["device_bars"][0]["parts"]]')" = \
+        "[('compute', 600000, False), ('communicate', 100000, False), ('copy', 100000, False), ('idle_host', 300000, True)]" ]
+    [ "$(of k '[d["device_bars"][0][n] for n in ("of", "ns", "busy_ns", "unseen_ns")]')" = "['GPU 0', 1200000, 800000, 100000]" ]
+    # of the gap 600 .. 900 the call was asked for at 790, and ended at 800
+    [ "$(of k '[(b["state"], b["ns"]) for b in d["idle_blame"]]')" = "[('unseen', 190000), ('starting', 100000), ('asking', 10000)]" ]
+    "$WPROF" report k 2>/dev/null | grep -q 'GPU 0: busy for 66.7 % of 1.2 ms'
+    "$WPROF" report --format md k 2>/dev/null | grep -q '| 50.0 % | 600 us | `computing` |'
 }
