@@ -21,9 +21,10 @@
 #include <time.h>
 
 struct baseline_opts {
-    const char *dir, *branch, *commit, *format, *output, *by, *per, *min_share, *alpha, *fail_above, *only;
-    int json, all, self;
-    uint64_t last, top;
+    const char *dir, *branch, *commit;
+    int all;
+    uint64_t last;
+    struct diff_opts_how how;
 };
 
 static const struct opt options[] = {
@@ -35,25 +36,7 @@ static const struct opt options[] = {
                "add: of which commit they are (default: the same)"),
     OPT_FLAG('a', "all", struct baseline_opts, all, "list: of all branches"),
     OPT_UINT('n', "last", struct baseline_opts, last, "N", "10", NULL, "check: against the last N commits"),
-    OPT_CHOICE('f', "format", struct baseline_opts, format, "FORMAT", "text",
-               "text|md|html|svg|json|folded|junit", "check: what to write"),
-    OPT_STRING('o', "output", struct baseline_opts, output, "FILE",
-               "check: write there, and the verdict on stdout"),
-    OPT_CHOICE(0, "by", struct baseline_opts, by, "LEVEL", "function",
-               "function|stack|module|process|kernel|operator", "check: what the gate looks at"),
-    OPT_FLAG(0, "self", struct baseline_opts, self, "check: functions and modules by self"),
-    {0, "per", OPT_TYPE_STRING, offsetof(struct baseline_opts, per), "sample|second|step|N", "sample", NULL,
-     NULL, "check: divide by all samples, by time, by the marks of a kind, by a number"},
-    {0, "min-share", OPT_TYPE_STRING, offsetof(struct baseline_opts, min_share), "SHARE", "1%", NULL, NULL,
-     "check: test only what has so much on a side"},
-    {0, "alpha", OPT_TYPE_STRING, offsetof(struct baseline_opts, alpha), "Q", "0.01", NULL, NULL,
-     "check: significant is a false discovery rate up to Q"},
-    {0, "fail-above", OPT_TYPE_STRING, offsetof(struct baseline_opts, fail_above), "SHARE", "5%", NULL, NULL,
-     "check: exit 1 where anything grew by more, and significantly"},
-    OPT_STRING(0, "only", struct baseline_opts, only, "PATTERN",
-               "check: test only names that hold this glob"),
-    OPT_UINT(0, "top", struct baseline_opts, top, "N", "20", NULL, "check: rows of a table; 0: all"),
-    OPT_FLAG(0, "json", struct baseline_opts, json, "as JSON"),
+    DIFF_OPTIONS(struct baseline_opts, how, "check: ", "5%"),
 };
 
 /* ---- which branch, which commit ---- */
@@ -187,7 +170,7 @@ static int run_list(const struct baseline_opts *o, const struct git_head *h, str
         cell[4].count = (uint64_t)(wall * 1e9);
         cell[5].text = mem_strdup(entry->path);
     }
-    if (o->json) {
+    if (o->how.json) {
         json_object(&w, NULL);
         text_table_json(&t, "entries", &w);
         json_end_object(&w);
@@ -257,11 +240,11 @@ static int take_base(struct diff_paths *base, struct series *s, const struct bas
 static int compare_with(const struct baseline_opts *o, const struct baseline *b, const struct git_head *h,
                         struct diff_paths side[COMPARISON_SIDES], struct series *s, struct err *e)
 {
-    struct compare_opts how = {.per = o->per, .only = o->only, .self = o->self};
-    const struct diff_renderer *r = diff_renderer_find(o->json ? "json" : o->format);
-    struct diff_product put = {r, o->output, {.top = o->top}};
+    struct compare_opts how = {0};
+    const struct diff_renderer *r = diff_how_renderer(&o->how);
+    struct diff_product put = {r, o->how.output, {.top = o->how.top}};
     struct comparison result = {0};
-    int rc = diff_how(&how, o->by, o->min_share, o->alpha, o->fail_above, e);
+    int rc = diff_how(&how, &o->how, e);
 
     if (!rc)
         rc = take_base(&side[COMPARISON_BASE], s, o, b, h->commit, e);
@@ -271,11 +254,11 @@ static int compare_with(const struct baseline_opts *o, const struct baseline *b,
     put.style.by = how.by;
     if (!rc)
         rc = diff_compare(&result, &how, side, r, e);
-    if (!rc && r == &diff_text && !o->output)
+    if (!rc && r == &diff_text && !o->how.output)
         say_steps(&result, s, how.alpha);
     if (!rc)
         rc = diff_put(&put, &result, e);
-    if (!rc && (r != &diff_text || o->output))
+    if (!rc && (r != &diff_text || o->how.output))
         say_steps(&result, s, how.alpha);
     if (!rc)
         rc = diff_code(&result, 0);

@@ -9,42 +9,26 @@
 #include <string.h>
 
 struct diff_opts {
-    int topology, by_name, json, self, bisect, two_column;
+    int topology, by_name, bisect, two_column;
     struct opt_list base, new;
-    const char *format, *output, *metric, *by, *per, *min_share, *alpha, *fail_above, *only;
-    uint64_t top;
+    const char *metric;
+    struct diff_opts_how how;
 };
 
 static const struct opt options[] = {
     OPT_LIST(0, "base", struct diff_opts, base, "SESSION...",
              "runs of the base side: sessions, folders of sessions, files of folded stacks"),
     OPT_LIST(0, "new", struct diff_opts, new, "SESSION...", "runs of the new side"),
-    OPT_CHOICE('f', "format", struct diff_opts, format, "FORMAT", "text",
-               "text|md|html|svg|json|folded|junit", "what to write"),
-    OPT_STRING('o', "output", struct diff_opts, output, "FILE", "write there, and the verdict on stdout"),
     OPT_CHOICE(0, "metric", struct diff_opts, metric, "METRIC", "oncpu", "oncpu|offcpu|waker|runq|gil|gpu",
                "what is compared of the stacks"),
-    OPT_CHOICE(0, "by", struct diff_opts, by, "LEVEL", "function",
-               "function|stack|module|process|kernel|operator", "rows of the table, which the gate looks at"),
-    OPT_FLAG(0, "self", struct diff_opts, self, "functions and modules by self; else with what they call"),
-    {0, "per", OPT_TYPE_STRING, offsetof(struct diff_opts, per), "sample|second|step|N", "sample", NULL, NULL,
-     "divide by all samples, by time, by the marks of a kind, by a number"},
-    {0, "min-share", OPT_TYPE_STRING, offsetof(struct diff_opts, min_share), "SHARE", "1%", NULL, NULL,
-     "test only what has so much on a side"},
-    {0, "alpha", OPT_TYPE_STRING, offsetof(struct diff_opts, alpha), "Q", "0.01", NULL, NULL,
-     "significant is a false discovery rate up to Q"},
-    OPT_STRING(0, "fail-above", struct diff_opts, fail_above, "SHARE",
-               "exit 1 where anything grew by more, and significantly"),
-    OPT_STRING(0, "only", struct diff_opts, only, "PATTERN", "test only names that hold this glob"),
+    DIFF_OPTIONS(struct diff_opts, how, "", NULL),
     OPT_FLAG(0, "bisect", struct diff_opts, bisect,
              "exit codes for git bisect run: 125 where it can't be judged, 128 for failures"),
-    OPT_UINT(0, "top", struct diff_opts, top, "N", "20", NULL, "rows of a table; 0: all"),
     OPT_FLAG(0, "two-column", struct diff_opts, two_column,
              "--format folded: the difference alone, as AIProf"),
     OPT_FLAG('t', "topology", struct diff_opts, topology, "compare who talks to whom; 1 where they differ"),
     OPT_FLAG(0, "by-name", struct diff_opts, by_name,
              "--topology: processes by their names: two runs of one program compare"),
-    OPT_FLAG(0, "json", struct diff_opts, json, "the same as --format json"),
 };
 
 static int find_paths(struct diff_paths side[COMPARISON_SIDES], const struct diff_opts *o, int argc,
@@ -64,17 +48,17 @@ static int find_paths(struct diff_paths side[COMPARISON_SIDES], const struct dif
 
 static int is_json(const struct diff_opts *o)
 {
-    return o->json || !strcmp(o->format, "json");
+    return o->how.json || !strcmp(o->how.format, "json");
 }
 
 /* The same of what --topology does not do. */
 static int check_topology(const struct diff_opts *o)
 {
-    if (!is_json(o) && strcmp(o->format, "text") != 0)
-        return command_usage(&cmd_diff, "--topology writes text or json, not %s", o->format);
-    if (o->fail_above || o->bisect)
+    if (!is_json(o) && strcmp(o->how.format, "text") != 0)
+        return command_usage(&cmd_diff, "--topology writes text or json, not %s", o->how.format);
+    if (o->how.fail_above || o->bisect)
         return command_usage(&cmd_diff, "--topology has no gate but its exit code: 1 where they differ");
-    if (o->only || o->self || o->two_column)
+    if (o->how.only || o->how.self || o->two_column)
         return command_usage(&cmd_diff,
                              "--only, --self and --two-column are for profiles, not for --topology");
     return 0;
@@ -104,8 +88,9 @@ static int check(const struct diff_opts *o, int argc)
 static int diff(const struct diff_opts *o, struct compare_opts *how, const struct diff_paths *side,
                 struct err *e)
 {
-    const struct diff_renderer *r = diff_renderer_find(o->json ? "json" : o->format);
-    struct diff_product put = {r, o->output, {.by = how->by, .top = o->top, .two_column = o->two_column}};
+    const struct diff_renderer *r = diff_how_renderer(&o->how);
+    struct diff_product put = {
+        r, o->how.output, {.by = how->by, .top = o->how.top, .two_column = o->two_column}};
     struct comparison result = {0};
     int rc = diff_compare(&result, how, side, r, e);
 
@@ -121,17 +106,17 @@ static int diff_run(const void *values, const struct config *cfg, int argc, char
 {
     const struct diff_opts *o = values;
     struct diff_paths side[COMPARISON_SIDES] = {0};
-    struct compare_opts how = {.metric = o->metric, .per = o->per, .only = o->only, .self = o->self};
+    struct compare_opts how = {.metric = o->metric};
     struct err e = {0};
     int code = check(o, argc);
 
-    if (!code && diff_how(&how, o->by, o->min_share, o->alpha, o->fail_above, &e))
+    if (!code && diff_how(&how, &o->how, &e))
         code = command_usage(&cmd_diff, "%s", e.msg);
     if (code)
         return o->bisect ? DIFF_BISECT_STOP : code;
     if (o->topology)
         return diff_topology(argv[0], argv[1],
-                             &(struct diff_topology_opts){o->by_name, is_json(o), o->output});
+                             &(struct diff_topology_opts){o->by_name, is_json(o), o->how.output});
     code = find_paths(side, o, argc, argv, &e);
     if (!code)
         code = diff(o, &how, side, &e);

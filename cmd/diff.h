@@ -29,10 +29,46 @@ void diff_paths_release(struct diff_paths *p);
 /* Reads every path of both sides into the comparison. */
 int diff_load(struct compare *c, const struct diff_paths side[COMPARISON_SIDES], struct err *e);
 
-/* The texts of options that comparisons have in common; those that are NULL leave what there is. -1 with `e`:
- * one makes no sense. */
-int diff_how(struct compare_opts *how, const char *by, const char *min_share, const char *alpha,
-             const char *fail_above, struct err *e);
+/* Options that all commands which compare have in common. */
+struct diff_opts_how {
+    const char *format, *output, *by, *per, *min_share, *alpha, *fail_above, *only;
+    uint64_t top;
+    int self, json;
+};
+
+/* Their entries in a table of options of `struct`s TYPE with one of these as MEMBER. FOR: what the help
+ * begins with; FAIL_ABOVE: the default of the gate, NULL: there is none. */
+#define DIFF_OPTIONS(TYPE, MEMBER, FOR, FAIL_ABOVE)                                                          \
+    OPT_CHOICE('f', "format", TYPE, MEMBER.format, "FORMAT", "text", "text|md|html|svg|json|folded|junit",   \
+               FOR "what to write"),                                                                         \
+        OPT_STRING('o', "output", TYPE, MEMBER.output, "FILE",                                               \
+                   FOR "write there, and the verdict on stdout"),                                            \
+        OPT_CHOICE(0, "by", TYPE, MEMBER.by, "LEVEL", "function",                                            \
+                   "function|stack|module|process|kernel|operator",                                          \
+                   FOR "rows of the table, which the gate looks at"),                                        \
+        OPT_FLAG(0, "self", TYPE, MEMBER.self,                                                               \
+                 FOR "functions and modules by self; else with what they call"),                             \
+        DIFF_OPTION("per", TYPE, MEMBER.per, "sample|second|step|N", "sample",                               \
+                    FOR "divide by all samples, by time, by the marks of a kind, by a number"),              \
+        DIFF_OPTION("min-share", TYPE, MEMBER.min_share, "SHARE", "1%",                                      \
+                    FOR "test only what has so much on a side"),                                             \
+        DIFF_OPTION("alpha", TYPE, MEMBER.alpha, "Q", "0.01",                                                \
+                    FOR "significant is a false discovery rate up to Q"),                                    \
+        DIFF_OPTION("fail-above", TYPE, MEMBER.fail_above, "SHARE", FAIL_ABOVE,                              \
+                    FOR "exit 1 where anything grew by more, and significantly"),                            \
+        OPT_STRING(0, "only", TYPE, MEMBER.only, "PATTERN", FOR "test only names that hold this glob"),      \
+        OPT_UINT(0, "top", TYPE, MEMBER.top, "N", "20", NULL, FOR "rows of a table; 0: all"),                \
+        OPT_FLAG(0, "json", TYPE, MEMBER.json, "the same as --format json")
+
+#define DIFF_OPTION(NAME, TYPE, MEMBER, OF, DEFAULT, HELP)                                                   \
+    {                                                                                                        \
+        0, NAME, OPT_TYPE_STRING, offsetof(TYPE, MEMBER), OF, DEFAULT, NULL, NULL, HELP                      \
+    }
+
+/* What they ask for; how->metric stays. -1 with `e`: one makes no sense. */
+int diff_how(struct compare_opts *how, const struct diff_opts_how *o, struct err *e);
+
+const struct diff_renderer *diff_how_renderer(const struct diff_opts_how *o);
 
 /* Loads both sides and compares them, for that renderer. */
 int diff_compare(struct comparison *out, struct compare_opts *how,

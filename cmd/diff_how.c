@@ -29,21 +29,28 @@ static int parse_share(const char *option, const char *text, double *share, stru
     return 0;
 }
 
-int diff_how(struct compare_opts *how, const char *by, const char *min_share, const char *alpha,
-             const char *fail_above, struct err *e)
+int diff_how(struct compare_opts *how, const struct diff_opts_how *o, struct err *e)
 {
-    for (int l = 0; by && l < COMPARISON_LEVELS; l++)
-        if (!strcmp(comparison_level_name((enum comparison_level)l), by))
+    how->per = o->per;
+    how->only = o->only;
+    how->self = o->self;
+    for (int l = 0; l < COMPARISON_LEVELS; l++)
+        if (!strcmp(comparison_level_name((enum comparison_level)l), o->by))
             how->by = (enum comparison_level)l;
-    if (parse_share("--min-share", min_share, &how->min_share, e) ||
-        parse_share("--alpha", alpha, &how->alpha, e) ||
-        parse_share("--fail-above", fail_above, &how->fail_above, e))
+    if (parse_share("--min-share", o->min_share, &how->min_share, e) ||
+        parse_share("--alpha", o->alpha, &how->alpha, e) ||
+        parse_share("--fail-above", o->fail_above, &how->fail_above, e))
         return -1;
     if (!(how->alpha > 0 && how->alpha < 1))
-        return err_set(e, "--alpha %s: between 0 and 1 is wanted", alpha);
-    if (fail_above && !(how->fail_above > 0))
-        return err_set(e, "--fail-above %s: above 0 is wanted", fail_above);
+        return err_set(e, "--alpha %s: between 0 and 1 is wanted", o->alpha);
+    if (o->fail_above && !(how->fail_above > 0))
+        return err_set(e, "--fail-above %s: above 0 is wanted", o->fail_above);
     return 0;
+}
+
+const struct diff_renderer *diff_how_renderer(const struct diff_opts_how *o)
+{
+    return diff_renderer_find(o->json ? "json" : o->format);
 }
 
 int diff_compare(struct comparison *out, struct compare_opts *how,
