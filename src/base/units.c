@@ -15,7 +15,8 @@ struct unit {
 };
 
 static const struct unit durations[] = {
-    {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9},
+    {"ns", 1},   {"us", 1e3},   {"ms", 1e6},   {"s", 1e9},     {"", 1e9},
+    {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}, {"w", 604800e9},
 };
 
 static const struct unit sizes[] = {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 int units_parse_duration(const char *s, uint64_t *ns,
-                         struct err *e); /* 10s 1.5m 250ms 100us 5ns 1h; bare: seconds */
+                         struct err *e); /* 10s 1.5m 250ms 100us 5ns 1h 2d 1w; bare: seconds */
 int units_parse_size(const char *s, uint64_t *bytes,
                      struct err *e); /* 1GiB 64M 10k 512; K M G T are powers of 1024 */
 int units_parse_uint(const char *s, uint64_t *v, struct err *e); /* decimal, whole string */

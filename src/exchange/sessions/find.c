@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exchange/sessions/find.h"
+
+#include "base/io.h"
+#include "exchange/sessions/index.h"
+#include "model/session.h"
+#include "model/session_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEPTH_MAX = 16 };
+
+struct finder {
+    struct sessions *s;
+    struct sessions_index index;
+    struct buf path, absolute; /* of the directory in work: as it is shown, as the index has it */
+};
+
+/* ---- one session ---- */
+
+static uint32_t joined(struct sessions *s, char *const *words, size_t n, char between)
+{
+    struct buf text = {0};
+    uint32_t id;
+
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            buf_addch(&text, between);
+        buf_addstr(&text, words[i]);
+    }
+    id = strtab_add(&s->strings, buf_str(&text));
+    buf_release(&text);
+    return id;
+}
+
+static void take_meta(struct sessions *s, struct sessions_entry *n, const struct meta *m)
+{
+    *n = (struct sessions_entry){.session_id = strtab_add(&s->strings, m->session_id),
+                                 .host = strtab_add(&s->strings, m->host),
+                                 .workload = strtab_add(&s->strings, m->workload),
+                                 .kind = strtab_add(&s->strings, m->kind),
+                                 .kinds = joined(s, m->kinds.a, m->kinds.n, ','),
+                                 .state = strtab_add(&s->strings, m->state ? m->state : "sealed"),
+                                 .command = joined(s, m->command.a, m->command.n, ' '),
+                                 .start_ts = m->start_ts,
+                                 .duration_s = m->duration_s,
+                                 .exit_code = m->exit_code};
+    for (size_t i = 0; i < m->artifacts.n; i++)
+        n->size += m->artifacts.a[i].size;
+}
+
+/* 0: of a session. What is not even one of ours or AIProf's counts as damaged. */
+static int read_meta(struct finder *f, int dirfd, struct sessions_entry *n)
+{
+    int fd = openat(dirfd, SESSION_META, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = -1;
+    struct buf text = {0};
+    struct meta m = {0};
+    struct err e = {0};
+
+    if (fd >= 0 && !io_read_fd(fd, &text, &e) && !meta_parse(&m, buf_str(&text), text.len, &e) &&
+        m.session_id) {
+        take_meta(f->s, n, &m);
+        rc = 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    meta_release(&m);
+    buf_release(&text);
+    return rc;
+}
+
+/* Whether somebody records it is not written anywhere, but in the lock. */
+static void look_at_state(struct finder *f, int dirfd, struct sessions_entry *n)
+{
+    int fd;
+
+    if (strcmp(sessions_text(f->s, n->state), "recording") != 0)
+        return;
+    fd = openat(dirfd, SESSION_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || !session_log_locked(fd))
+        n->state = strtab_add(&f->s->strings, "unsealed");
+    if (fd >= 0)
+        close(fd);
+}
+
+static void add_entry(struct finder *f, int dirfd, struct sessions_entry n)
+{
+    n.path = strtab_add(&f->s->strings, f->path.data);
+    if (dirfd >= 0)
+        look_at_state(f, dirfd, &n);
+    *vec_push(&f->s->list) = n;
+}
+
+static int is_recording(const struct finder *f, const struct sessions_known *k)
+{
+    return !strcmp(sessions_text(f->s, k->entry.state), "recording");
+}
+
+/* The directory in work has this meta.json. parent, name: how it is opened, where it must be. 0: a session.
+ */
+static int add_session(struct finder *f, int parent, const char *name, const struct stat *st)
+{
+    struct sessions_known *k = sessions_index_find(&f->index, f->absolute.data);
+    uint64_t *seen;
+    int fd, rc = 0;
+
+    k = k ? k : sessions_index_add(&f->index, f->absolute.data);
+    seen = map_put(&f->s->seen, k->path);
+    if (*seen) { /* below two of the directories that were named */
+        k->seen = 1;
+        return 0;
+    }
+    if (sessions_index_is_current(k, st) && !is_recording(f, k)) {
+        *seen = k->seen = 1;
+        add_entry(f, -1, k->entry);
+        return 0;
+    }
+    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (read_meta(f, fd, &k->entry)) {
+        f->s->damaged++;
+        rc = -1;
+    } else {
+        *seen = k->seen = k->changed = 1;
+        k->ino = (int64_t)st->st_ino;
+        k->size = st->st_size;
+        k->mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+        add_entry(f, fd, k->entry);
+    }
+    close(fd);
+    return rc;
+}
+
+/* ---- directories ---- */
+
+static void walk(struct finder *f, int fd, int depth);
+
+static void enter(struct finder *f, int parent, const char *name, int depth)
+{
+    int fd;
+
+    if (depth >= DEPTH_MAX) {
+        f->s->too_deep++;
+        return;
+    }
+    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        f->s->denied += errno == EACCES || errno == EPERM;
+        return;
+    }
+    walk(f, fd, depth + 1);
+}
+
+static void push(struct buf *path, const char *name)
+{
+    if (path->len && path->data[path->len - 1] != '/')
+        buf_addch(path, '/');
+    buf_addstr(path, name);
+}
+
+static void pop(struct buf *path, size_t len)
+{
+    path->len = len;
+    path->data[len] = '\0';
+}
+
+static void look_at(struct finder *f, int parent, const struct dirent *de, int depth)
+{
+    size_t path = f->path.len, absolute = f->absolute.len;
+    char meta[sizeof(de->d_name) + sizeof(SESSION_META) + 1];
+    struct stat st;
+    size_t n = strlen(de->d_name);
+
+    memcpy(meta, de->d_name, n);
+    memcpy(meta + n, "/" SESSION_META, sizeof("/" SESSION_META));
+    push(&f->path, de->d_name);
+    push(&f->absolute, de->d_name);
+    if (fstatat(parent, meta, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+        st.st_size > SESSION_META_MAX || add_session(f, parent, de->d_name, &st))
+        enter(f, parent, de->d_name, depth);
+    pop(&f->path, path);
+    pop(&f->absolute, absolute);
+}
+
+/* Takes fd over. */
+static void walk(struct finder *f, int fd, int depth)
+{
+    DIR *d = fdopendir(fd);
+    struct dirent *de;
+    struct stat st;
+
+    if (!d) {
+        close(fd);
+        return;
+    }
+    while ((de = readdir(d))) {
+        if (de->d_name[0] == '.' || (de->d_type != DT_DIR && de->d_type != DT_UNKNOWN))
+            continue;
+        if (de->d_type == DT_UNKNOWN &&
+            (fstatat(fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode)))
+            continue;
+        look_at(f, fd, de, depth);
+    }
+    closedir(d);
+}
+
+int sessions_find(struct sessions *s, const char *dir, struct err *e)
+{
+    struct finder f = {.s = s};
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *root = fd < 0 ? NULL : realpath(dir, NULL);
+    struct stat st;
+
+    if (!root) {
+        err_sys(e, errno, "%s", dir);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    buf_addstr(&f.absolute, root);
+    buf_addstr(&f.path, strcmp(dir, ".") ? dir : "");
+    sessions_index_open(&f.index, &s->strings, root);
+    if (!fstatat(fd, SESSION_META, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode)) {
+        buf_addstr(&f.path, f.path.len ? "" : ".");
+        add_session(&f, fd, ".", &st);
+        close(fd);
+    } else {
+        walk(&f, fd, 0);
+    }
+    sessions_index_close(&f.index);
+    buf_release(&f.path);
+    buf_release(&f.absolute);
+    free(root);
+    return 0;
+}
+
+/* ---- pages ---- */
+
+/* The first name that ends in .html there, put behind `prefix`. */
+static uint32_t first_page(struct sessions *s, const char *session, const char *prefix)
+{
+    char *path = mem_printf("%s/%s", session, prefix), *found = NULL;
+    DIR *d = opendir(path);
+    struct dirent *de;
+    uint32_t id = 0;
+
+    while (d && (de = readdir(d))) {
+        size_t n = strlen(de->d_name);
+
+        if (n < 6 || strcmp(de->d_name + n - 5, ".html") != 0 || de->d_name[0] == '.' ||
+            (found && strcmp(found, de->d_name) < 0))
+            continue;
+        free(found);
+        found = mem_strdup(de->d_name);
+    }
+    if (d)
+        closedir(d);
+    free(path);
+    if (found) {
+        path = mem_printf("%s%s", prefix, found);
+        id = strtab_add(&s->strings, path);
+        free(path);
+    }
+    free(found);
+    return id;
+}
+
+void sessions_find_pages(struct sessions *s)
+{
+    for (size_t i = 0; i < s->list.n; i++) {
+        char *path = mem_strdup(sessions_text(s, s->list.a[i].path));
+
+        s->list.a[i].page = first_page(s, path, "reports/");
+        if (!s->list.a[i].page)
+            s->list.a[i].page = first_page(s, path, "");
+        free(path);
+    }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds sessions below directories. */
+#ifndef WPROF_EXCHANGE_SESSIONS_FIND_H
+#define WPROF_EXCHANGE_SESSIONS_FIND_H
+
+#include "model/sessions.h"
+
+/*
+ * Adds every session in `dir` and below, hidden directories and symlinks left out; one that was added already
+ * is not again. A session's inside is not looked at. What meta.json said is kept in an index (SQLite, in
+ * $XDG_CACHE_HOME/wprof) and read again only where the file is another one since. Without an index all is
+ * read. -1 with `e`: the directory cannot be read.
+ */
+int sessions_find(struct sessions *s, const char *dir, struct err *e);
+
+/* Looks for each session's HTML page: reports/NAME.html, NAME.html, the first by name. */
+void sessions_find_pages(struct sessions *s);
+
+#endif
