@@ -36,6 +36,9 @@ setup() {
     [ "$(of --addrs)" = 'java_app;[[kernel.kallsyms] <ff09>];[[kernel.kallsyms] <ff05>];org/x/Y:.run;[unknown <0>];  1' ]
     [ "$(of --all)" = 'java_app;[[kernel.kallsyms]]_[k];[[kernel.kallsyms]]_[k];org/x/Y:.run_[j];[unknown];  1' ]
     [ "$(of --pid)" = 'java_app-?;[[kernel.kallsyms]];[[kernel.kallsyms]];Lorg/x/Y:.run;[unknown];  1' ]
+    printf '%s\n' 'a 1 1.5: 1 cycles: ' '	7f01 _RNvXsb_NtC5alloc3vecINtB5_3VecdE5index (/a)' '	7f02 _Z5deltav (/a)' '' >mangled
+    "$WPROF" -q import -o m mangled
+    [[ $("$WPROF" export m) == 'a;delta;'* ]]
     [ "$(of --tid)" = 'java_app-?/12;[[kernel.kallsyms]];[[kernel.kallsyms]];Lorg/x/Y:.run;[unknown];  1' ]
     [ "$(of --pids)" = 'java_app (12);[[kernel.kallsyms]];[[kernel.kallsyms]];org/x/Y:.run;[unknown];  1' ]
     "$WPROF" show s >shown
@@ -44,7 +47,10 @@ setup() {
 
 @test "import perf-script: who, when, which event, what is left out" {
     cat >out.txt <<'END'
+# captured on: Thu Nov 19 01:36:57 2015
 # hostname : box
+# nrcpus online : 32
+# cmdline : /usr/bin/perf record -g -- ./app
 my app 27409/28744 [001] 441995.133575:     250000 cycles:u:
 	ffffffff8104f45a write_msr+0x1f ([kernel.kallsyms])
 	    7f26dc479340 main+0x10 (/usr/bin/my app (deleted))
@@ -75,6 +81,9 @@ import json, sys
 s = json.load(sys.stdin)
 assert s["host"] == "box" and s["event"] == "cycles", s["host"]
 assert abs(s["duration_s"] - 3) < 1e-6, s["duration_s"]'
+    TZ=UTC "$WPROF" -q import --force -o s out.txt
+    TZ=UTC "$WPROF" show s | grep -q '2015-11-19 01:36:57 UTC, for 3.00 s'
+    "$WPROF" show s | grep -q 'perf was called as: /usr/bin/perf record -g -- ./app'
     "$WPROF" export --kernel --pids s | grep -q 'my_app (27409)'
 }
 

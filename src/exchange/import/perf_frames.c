@@ -2,6 +2,7 @@
 #include "exchange/import/perf_frames.h"
 
 #include "exchange/import/lines.h"
+#include "platform/demangle.h"
 
 #include <string.h>
 
@@ -127,9 +128,15 @@ static uint32_t make_frame(struct perf_frames *x, const char *name, const char *
 
 static void push(struct perf_frames *x, const char *s, size_t n, const char *module, int java, int inlined)
 {
-    struct buf name = {0};
-    int lost = add_name(&name, s, n, java);
+    struct buf name = {0}, plain = {0};
+    char *raw = n > 2 && s[0] == '_' && (s[1] == 'Z' || s[1] == 'R') ? mem_strndup(s, n) : NULL;
+    int lost;
 
+    if (raw) /* perf script was told not to */
+        demangle(raw, &plain);
+    lost = add_name(&name, raw ? buf_str(&plain) : s, raw ? plain.len : n, java);
+    free(raw);
+    buf_release(&plain);
     if (inlined && !strstr(buf_str(&name), "_[i]"))
         buf_addstr(&name, "_[i]");
     *vec_push(&x->pool) = make_frame(x, buf_str(&name), module, inlined, lost ? FRAME_CLASS : 0);

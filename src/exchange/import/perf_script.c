@@ -6,6 +6,7 @@
  */
 #include "exchange/import/import.h"
 #include "exchange/import/lines.h"
+#include "exchange/import/perf_about.h"
 #include "exchange/import/perf_frames.h"
 
 #include <string.h>
@@ -290,26 +291,6 @@ static void begin_sample(struct perf_script *x, const struct header *h, const ch
         take_frame(x, h->rest, (size_t)(end - h->rest));
 }
 
-/* "# hostname : box" */
-static void take_comment(struct perf_script *x, const char *line, size_t n)
-{
-    static const char host[] = "# hostname : ", os[] = "# os release : ";
-    char **to = NULL;
-    size_t skip = 0;
-
-    if (n > sizeof(host) - 1 && !memcmp(line, host, sizeof(host) - 1)) {
-        to = &x->m->host;
-        skip = sizeof(host) - 1;
-    } else if (n > sizeof(os) - 1 && !memcmp(line, os, sizeof(os) - 1)) {
-        to = &x->m->kernel;
-        skip = sizeof(os) - 1;
-    }
-    if (!to)
-        return;
-    free(*to);
-    *to = mem_strndup(line + skip, n - skip);
-}
-
 static void take_line(struct perf_script *x, const char *line, size_t n)
 {
     struct header h;
@@ -317,7 +298,7 @@ static void take_line(struct perf_script *x, const char *line, size_t n)
     if (!n || skip_space(line, line + n) == line + n)
         finish_sample(x);
     else if (*line == '#')
-        take_comment(x, line, n);
+        perf_about_line(x->m, line, n);
     else if (*line != '\t' && !parse_header(line, n, &h))
         begin_sample(x, &h, line + n);
     else if (*line == ' ' || *line == '\t')
