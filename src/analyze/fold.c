@@ -40,7 +40,7 @@ struct builder {
     uint32_t *root;        /* task id -> its node + 1; [0]: events of no task */
     uint32_t *node_of;     /* stack id -> node, under the root in work; 0: not made yet */
     VEC(uint32_t) touched; /* stacks with a node there */
-    uint32_t *event_node;  /* with samples: event -> node */
+    uint32_t *event_node;  /* with samples: event -> node + 1; 0: it is not wanted */
     struct wake_chain chain;
     struct map under;         /* {node, stack} -> the stack's node below it, where chains go */
     VEC(struct piece) pieces; /* parts of waits that stand below their waker, by event */
@@ -203,10 +203,10 @@ static int ran_on_gpu(const struct store *s, const struct event *ev)
 
 static int wanted(const struct builder *b, const struct event *ev)
 {
-    if (ev->kind == EVENT_GPU && !ran_on_gpu(b->s, ev))
-        return 0;
     if (ev->kind != b->metric->kind &&
         !(b->o->idle_ns && (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ)))
+        return 0;
+    if (ev->kind == EVENT_GPU && !ran_on_gpu(b->s, ev))
         return 0;
     return ev->ts >= b->from && ev->ts < b->to && (!b->o->gil || ev->flags & EVENT_GIL_HELD) &&
            task_wanted(b, ev->task);
@@ -225,13 +225,20 @@ struct placed {
     uint32_t node, event;
 };
 
-static int by_node(const void *pa, const void *pb)
+/* By node; what has the same stays in order. */
+static void sort_by_node(const struct builder *b, struct placed *list, size_t n)
 {
-    const struct placed *a = pa, *b = pb;
+    struct placed *from = mem_dup(list, n * sizeof(*list));
+    size_t *first = mem_calloc(b->p->nodes.n + 1, sizeof(*first));
 
-    if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    return a->event < b->event ? -1 : a->event > b->event;
+    for (size_t i = 0; i < n; i++)
+        first[from[i].node + 1]++;
+    for (size_t i = 1; i <= b->p->nodes.n; i++)
+        first[i] += first[i - 1];
+    for (size_t i = 0; i < n; i++)
+        list[first[from[i].node]++] = from[i];
+    free(first);
+    free(from);
 }
 
 static void forget_nodes(struct builder *b)
@@ -270,7 +277,7 @@ static void place(struct builder *b, struct placed *list, size_t n,
     for (size_t i = 0; i < n; i++)
         many |= list[i].node != root;
     if (many)
-        qsort(list, n, sizeof(*list), by_node);
+        sort_by_node(b, list, n);
     forget_nodes(b);
     for (size_t i = 0; i < n; i++) {
         uint32_t stack = stack_of(b, &b->s->events.a[list[i].event]);
@@ -320,11 +327,22 @@ static uint32_t stack_below(struct builder *b, uint32_t root, uint32_t stack)
 }
 
 /* Below where it was asked for: what ran on the GPU. */
-static void gpu_leaf(struct builder *b, struct placed *at)
+static void gpu_leaf(struct builder *b, struct placed *at, uint32_t *frame_of)
 {
-    const struct gpu_work *w = gpu_works_get(&b->s->gpus, b->s->events.a[at->event].attr);
+    uint32_t work = b->s->events.a[at->event].attr;
 
-    at->node = child_of(b, at->node, fold_frames_gpu(&b->frames, w->name));
+    if (!frame_of[work])
+        frame_of[work] = fold_frames_gpu(&b->frames, gpu_works_get(&b->s->gpus, work)->name) + 1;
+    at->node = child_of(b, at->node, frame_of[work] - 1);
+}
+
+static void gpu_leaves(struct builder *b, struct placed *list, size_t n)
+{
+    uint32_t *frame_of = mem_calloc(b->s->gpus.list.n + 1, sizeof(*frame_of)); /* work -> frame + 1 */
+
+    for (size_t i = 0; i < n; i++)
+        gpu_leaf(b, &list[i], frame_of);
+    free(frame_of);
 }
 
 struct followed {
@@ -392,8 +410,8 @@ static void add_samples(struct builder *b)
     for (size_t i = 0; i < b->s->events.n && !b->metric->chains; i++) {
         const struct event *ev = &b->s->events.a[i];
 
-        if (wanted(b, ev))
-            add_sample(b, ev, b->event_node[i], weight(b, ev));
+        if (b->event_node[i])
+            add_sample(b, ev, b->event_node[i] - 1, weight(b, ev));
     }
 }
 
@@ -413,8 +431,7 @@ static void add_events(struct builder *b)
         place(b, list.a, list.n, waker_stack, 0);
     }
     if (b->metric->kind == EVENT_GPU)
-        for (size_t i = 0; i < list.n; i++)
-            gpu_leaf(b, &list.a[i]);
+        gpu_leaves(b, list.a, list.n);
     if (b->metric->chains)
         rest = follow_chains(b, list.a, list.n);
     for (size_t i = 0; i < list.n; i++) {
@@ -424,7 +441,7 @@ static void add_events(struct builder *b)
         if (b->event_node && rest)
             *vec_push(&b->pieces) = (struct piece){list.a[i].event, list.a[i].node, own};
         if (b->event_node)
-            b->event_node[list.a[i].event] = list.a[i].node;
+            b->event_node[list.a[i].event] = list.a[i].node + 1;
     }
     if (b->event_node)
         add_samples(b);

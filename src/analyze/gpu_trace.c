@@ -6,11 +6,19 @@
 
 /* ---- calls by correlation ---- */
 
+/* One that numbers its calls. */
+struct numbering {
+    uint64_t who;
+    uint64_t low, high, n; /* of calls: numbers, how many; n with what ran */
+    uint32_t *direct;      /* number - low -> event + 1, where numbers are dense; else NULL */
+};
+
 struct calls {
-    struct map by_id;    /* of who numbers and number -> event + 1 */
-    int by_process;      /* everything that ran says whose it is */
-    uint32_t *direct;    /* the same by number - low: of one process whose numbers are dense; else NULL */
-    uint64_t low, range; /* range: how many */
+    struct map by_id; /* of who numbers and number -> event + 1, where they are not dense */
+    int by_process;   /* everything that ran says whose it is */
+    VEC(struct numbering) numberings;
+    struct map by_who; /* -> index + 1 of numberings */
+    size_t last;       /* the numbering that was asked for last */
 };
 
 /* Numbers are dense where there are no more than so many for each call. */
@@ -24,12 +32,25 @@ static uint32_t leader_of(const struct store *s, uint32_t task)
 }
 
 /* Each process numbers its calls for itself; ranks are processes, too. */
-static uint64_t call_key(const struct calls *c, const struct store *s, const struct event *ev,
-                         const struct gpu_work *w)
+static struct numbering *numbering_of(struct calls *c, const struct store *s, const struct event *ev,
+                                      const struct gpu_work *w)
 {
-    uint64_t who = c->by_process ? leader_of(s, ev->task) : 0;
+    uint64_t who = (uint64_t)(c->by_process ? leader_of(s, ev->task) : 0) << 16 | w->rank, *known;
 
-    return hash_mix(ev->value, who << 16 | w->rank);
+    if (c->last < c->numberings.n && c->numberings.a[c->last].who == who)
+        return &c->numberings.a[c->last];
+    known = map_put(&c->by_who, who);
+    if (!*known) {
+        *vec_push(&c->numberings) = (struct numbering){.who = who, .low = UINT64_MAX};
+        *known = c->numberings.n;
+    }
+    c->last = (size_t)*known - 1;
+    return &c->numberings.a[c->last];
+}
+
+static uint64_t call_key(const struct numbering *x, uint64_t number)
+{
+    return hash_mix(number, x->who);
 }
 
 static int is_call(const struct gpu_work *w)
@@ -47,32 +68,45 @@ static void add_call(struct calls *c, const struct store *s, uint32_t event)
 {
     const struct event *ev = &s->events.a[event];
     const struct gpu_work *w = gpu_works_get(&s->gpus, ev->attr);
+    struct numbering *x;
     uint64_t *known;
 
     if (!w || !is_call(w) || !ev->value)
         return;
-    if (c->direct) {
-        uint32_t *at = &c->direct[ev->value - c->low];
+    x = numbering_of(c, s, ev, w);
+    if (x->direct) {
+        uint32_t *at = &x->direct[ev->value - x->low];
 
         if (!*at || (w->op == GPU_RUNTIME && is_driver(s, *at - 1)))
             *at = event + 1;
         return;
     }
-    known = map_put(&c->by_id, call_key(c, s, ev, w));
+    known = map_put(&c->by_id, call_key(x, ev->value));
     if (!*known || (w->op == GPU_RUNTIME && is_driver(s, *known - 1)))
         *known = (uint64_t)event + 1;
 }
 
-static uint32_t find_call(const struct calls *c, const struct store *s, const struct event *ev)
+static uint32_t find_call(struct calls *c, const struct store *s, const struct event *ev)
 {
+    const struct numbering *x;
     const uint64_t *known;
 
     if (!ev->value)
         return 0;
-    if (c->direct)
-        return ev->value - c->low < c->range ? c->direct[ev->value - c->low] : 0;
-    known = map_get(&c->by_id, call_key(c, s, ev, gpu_works_get(&s->gpus, ev->attr)));
+    x = numbering_of(c, s, ev, gpu_works_get(&s->gpus, ev->attr));
+    if (x->direct)
+        return ev->value >= x->low && ev->value <= x->high ? x->direct[ev->value - x->low] : 0;
+    known = map_get(&c->by_id, call_key(x, ev->value));
     return known ? (uint32_t)*known : 0;
+}
+
+static void calls_release(struct calls *c)
+{
+    for (size_t i = 0; i < c->numberings.n; i++)
+        free(c->numberings.a[i].direct);
+    vec_release(&c->numberings);
+    map_release(&c->by_id);
+    map_release(&c->by_who);
 }
 
 /* ---- streams ---- */
@@ -200,7 +234,7 @@ static void count_odd(struct gpu_trace *t, const struct gpu_run *r)
     t->odd.early += call && ev->ts < call->ts;
 }
 
-static void add_runs(struct gpu_trace *t, const struct calls *c, const uint32_t *ran, size_t n)
+static void add_runs(struct gpu_trace *t, struct calls *c, const uint32_t *ran, size_t n)
 {
     uint32_t *stream_of = mem_alloc(n * sizeof(*stream_of)), *to;
     struct finder f = {0};
@@ -265,33 +299,29 @@ static const struct gpu_work *gpu_of(const struct gpu_trace *t, size_t event)
     return t->s->events.a[event].kind == EVENT_GPU ? gpu_work_of(t, &t->s->events.a[event]) : NULL;
 }
 
-/* One that numbers, and dense numbers: an array does instead of a map. */
+/* Where numbers are dense, an array does instead of a map. */
 static void look_at_numbers(const struct gpu_trace *t, struct calls *c)
 {
-    uint64_t low = UINT64_MAX, high = 0, n = 0, whose = 0;
-
     for (size_t i = 0; i < t->s->events.n; i++) {
         const struct event *ev = &t->s->events.a[i];
         const struct gpu_work *w = gpu_of(t, i);
-        uint64_t who;
+        struct numbering *x;
 
         if (!w || !ev->value || (!is_call(w) && !gpu_on_device(w)))
             continue;
-        who = (uint64_t)(c->by_process ? leader_of(t->s, ev->task) : 0) << 16 | w->rank;
-        if (n && who != whose)
-            return;
-        whose = who;
-        n++;
+        x = numbering_of(c, t->s, ev, w);
+        x->n++;
         if (!is_call(w))
             continue;
-        low = ev->value < low ? ev->value : low;
-        high = ev->value > high ? ev->value : high;
+        x->low = ev->value < x->low ? ev->value : x->low;
+        x->high = ev->value > x->high ? ev->value : x->high;
     }
-    if (low > high || (high - low) / DENSE >= n)
-        return;
-    c->low = low;
-    c->range = high - low + 1;
-    c->direct = mem_calloc(c->range, sizeof(*c->direct));
+    for (size_t i = 0; i < c->numberings.n; i++) {
+        struct numbering *x = &c->numberings.a[i];
+
+        if (x->low <= x->high && (x->high - x->low) / DENSE < x->n)
+            x->direct = mem_calloc(x->high - x->low + 1, sizeof(*x->direct));
+    }
 }
 
 static void add_calls(const struct gpu_trace *t, struct calls *c)
@@ -328,8 +358,7 @@ void gpu_trace_init(struct gpu_trace *t, const struct session *s)
     look(t, &c, ran, &n);
     add_calls(t, &c);
     add_runs(t, &c, ran, n);
-    map_release(&c.by_id);
-    free(c.direct);
+    calls_release(&c);
     free(ran);
 }
 

@@ -45,23 +45,42 @@ static void sort_by_time(const struct timeline_job *j, uint32_t *events, size_t 
     free(list);
 }
 
-static void sort_events(struct timeline_job *j)
+static int is_of_no_device(const struct timeline_job *j, const struct event *ev)
+{
+    (void)j;
+    return ev->kind != EVENT_GPU;
+}
+
+static struct timeline_events sort_events(const struct timeline_job *j,
+                                          int (*is)(const struct timeline_job *j, const struct event *ev))
 {
     const struct store *s = &j->s->store;
     size_t ntasks = s->tasks.list.n, *next;
+    struct timeline_events e = {.first = mem_calloc(ntasks + 2, sizeof(*e.first))};
+    VEC(uint32_t) found = {0};
 
-    j->first = mem_calloc(ntasks + 2, sizeof(*j->first));
-    j->events = mem_alloc(s->events.n * sizeof(*j->events));
     for (size_t i = 0; i < s->events.n; i++)
-        j->first[task_of_event(j, &s->events.a[i]) + 1]++;
+        if (is(j, &s->events.a[i]))
+            *vec_push(&found) = (uint32_t)i;
+    for (size_t i = 0; i < found.n; i++)
+        e.first[task_of_event(j, job_event(j, found.a[i])) + 1]++;
     for (size_t i = 0; i <= ntasks; i++)
-        j->first[i + 1] += j->first[i];
-    next = mem_dup(j->first, (ntasks + 1) * sizeof(*next));
-    for (size_t i = 0; i < s->events.n; i++)
-        j->events[next[task_of_event(j, &s->events.a[i])]++] = (uint32_t)i;
+        e.first[i + 1] += e.first[i];
+    next = mem_dup(e.first, (ntasks + 1) * sizeof(*next));
+    e.list = mem_alloc(found.n * sizeof(*e.list));
+    for (size_t i = 0; i < found.n; i++)
+        e.list[next[task_of_event(j, job_event(j, found.a[i]))]++] = found.a[i];
+    vec_release(&found);
     free(next);
     for (size_t i = 0; i <= ntasks; i++)
-        sort_by_time(j, j->events + j->first[i], j->first[i + 1] - j->first[i]);
+        sort_by_time(j, e.list + e.first[i], e.first[i + 1] - e.first[i]);
+    return e;
+}
+
+static void release_events(struct timeline_events *e)
+{
+    free(e->list);
+    free(e->first);
 }
 
 static void look_around(struct timeline_job *j)
@@ -100,11 +119,12 @@ static void look_at(struct timeline_job *j)
 
 struct lane_plan *timeline_plan_lane(struct timeline_job *j, uint32_t task, enum timeline_lane_kind kind)
 {
+    const struct timeline_events *e = kind == TIMELINE_CALLS ? &j->calls : &j->events;
     struct lane_plan *plan = vec_push(&j->plans);
 
     *plan = (struct lane_plan){.lane = {.kind = (uint8_t)kind, .depth = 1}, .task = task};
-    plan->events = j->events + j->first[task];
-    plan->nevents = j->first[task + 1] - j->first[task];
+    plan->events = e->list + e->first[task];
+    plan->nevents = e->first[task + 1] - e->first[task];
     plan->order = (uint32_t)j->plans.n;
     return plan;
 }
@@ -113,8 +133,8 @@ static void plan_task(struct timeline_job *j, uint32_t task)
 {
     size_t acts = 0, marks = 0, metrics = 0;
 
-    for (size_t i = j->first[task]; i < j->first[task + 1]; i++) {
-        const struct event *ev = job_event(j, j->events[i]);
+    for (size_t i = j->events.first[task]; i < j->events.first[task + 1]; i++) {
+        const struct event *ev = job_event(j, j->events.list[i]);
 
         metrics += ev->kind == EVENT_METRIC;
         marks += ev->kind == EVENT_MARKER;
@@ -255,7 +275,8 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
     *vec_push(&t->processes) = (struct timeline_process){.name = strtab_add(&t->stacks.strings, "machine")};
     look_around(&j);
     look_at(&j);
-    sort_events(&j);
+    j.events = sort_events(&j, is_of_no_device);
+    j.calls = sort_events(&j, timeline_is_call);
     timeline_gpu_init(&j);
     timeline_gpu_plan(&j);
     for (uint32_t id = 0; id <= ntasks; id++)
@@ -266,8 +287,8 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
     fill(&j);
     timeline_gpu_release(&j);
     timeline_stacks_release(&j.stacks);
-    free(j.events);
-    free(j.first);
+    release_events(&j.events);
+    release_events(&j.calls);
     free(j.metric_ids);
     vec_release(&j.metric_events);
     timeline_tasks_release(&j);

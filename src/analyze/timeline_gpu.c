@@ -81,21 +81,17 @@ void timeline_gpu_plan(struct timeline_job *j)
         j->t->rank = j->gpu.devices.a[0].rank;
 }
 
-static int is_call(const struct timeline_job *j, const struct event *ev)
+int timeline_is_call(const struct timeline_job *j, const struct event *ev)
 {
-    const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_work_of(&j->gpu, ev) : NULL;
+    const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_works_get(&j->s->store.gpus, ev->attr) : NULL;
 
     return w && w->op >= GPU_RUNTIME && w->op < GPU_OPS && w->op != GPU_ALLOC && w->op != GPU_FREE;
 }
 
 void timeline_calls_plan(struct timeline_job *j, uint32_t task)
 {
-    for (size_t i = j->first[task]; i < j->first[task + 1]; i++) {
-        if (!is_call(j, job_event(j, j->events[i])))
-            continue;
+    if (j->calls.first[task] < j->calls.first[task + 1])
         timeline_plan_lane(j, task, TIMELINE_CALLS)->lane.name = name(j, "calls");
-        return;
-    }
 }
 
 uint32_t timeline_gpu_process(struct timeline_job *j, uint32_t device)
@@ -224,13 +220,13 @@ static void add_idle(struct timeline_job *j, const struct lane_plan *plan)
 
 static uint8_t call_state(const struct timeline_job *j, const struct gpu_work *w)
 {
-    const char *text = strtab_get(&j->s->store.strings, w->name);
-
     if (w->op == GPU_OPERATOR)
         return TIMELINE_OPERATOR;
     if (w->op == GPU_OVERHEAD)
         return TIMELINE_OVERHEAD;
-    return w->op == GPU_SYNC || strstr(text, "Synchronize") ? TIMELINE_SYNC : TIMELINE_CALL;
+    if (w->op == GPU_SYNC || strstr(strtab_get(&j->s->store.strings, w->name), "Synchronize"))
+        return TIMELINE_SYNC;
+    return TIMELINE_CALL;
 }
 
 /* The outer of two that begin together first. */
@@ -283,8 +279,7 @@ static void add_calls(struct timeline_job *j, const struct lane_plan *plan)
     for (size_t i = 0; i < plan->nevents; i++) {
         const struct event *ev = job_event(j, plan->events[i]);
 
-        if (is_call(j, ev))
-            *vec_push(&j->raws) = raw_of(j, plan->events[i], call_state(j, gpu_work_of(&j->gpu, ev)));
+        *vec_push(&j->raws) = raw_of(j, plan->events[i], call_state(j, gpu_work_of(&j->gpu, ev)));
     }
     if (!is_in_order(j, first))
         qsort(j->raws.a + first, j->raws.n - first, sizeof(*j->raws.a), outer_first);
@@ -339,17 +334,24 @@ void timeline_gpu_span(struct timeline_job *j, struct timeline_span *span, uint3
 
 void timeline_gpu_link(struct timeline_job *j)
 {
-    struct map span_of = {0}; /* event that ran -> its span + 1 */
+    uint8_t *shown = mem_calloc(j->s->store.events.n / 8 + 1, 1); /* a bit an event: most are not */
+    struct map span_of = {0};                                     /* event that ran -> its span + 1 */
 
-    for (size_t i = 0; i < j->launched.n; i++)
-        *map_put(&span_of, j->launched.a[i].event) = j->launched.a[i].span + 1ull;
+    for (size_t i = 0; i < j->launched.n; i++) {
+        uint32_t event = j->launched.a[i].event;
+
+        *map_put(&span_of, event) = j->launched.a[i].span + 1ull;
+        shown[event / 8] |= (uint8_t)(1 << event % 8);
+    }
     for (size_t i = 0; i < j->gpu.ran.n && j->launched.n; i++) {
         const struct gpu_run *r = &j->gpu.ran.a[i];
-        const uint64_t *span = r->launch ? map_get(&span_of, r->event) : NULL;
+        int is_shown = r->launch && shown[r->event / 8] >> r->event % 8 & 1;
+        const uint64_t *span = is_shown ? map_get(&span_of, r->event) : NULL;
         const uint64_t *call = span ? map_get(&j->call_span, r->launch - 1) : NULL;
 
         if (call)
             j->t->spans.a[*span - 1].launch = (uint32_t)*call;
     }
     map_release(&span_of);
+    free(shown);
 }

@@ -56,14 +56,19 @@ struct launched {
     uint32_t span, event;
 };
 
+/* Of each task, by time: what lies between first[task] and first[task + 1]. */
+struct timeline_events {
+    uint32_t *list; /* indices */
+    size_t *first;
+};
+
 struct timeline_job {
     struct timeline *t;
     const struct session *s;
     const struct timeline_opts *o;
-    uint64_t start;   /* CLOCK_MONOTONIC */
-    uint32_t *events; /* indices, task by task and by time */
-    size_t *first;    /* task id -> its first of `events`; one more at the end */
-    uint64_t begin;   /* of what was seen, in the session's time */
+    uint64_t start;                       /* CLOCK_MONOTONIC */
+    struct timeline_events events, calls; /* but those of accelerators; what was asked of them */
+    uint64_t begin;                       /* of what was seen, in the session's time */
     uint32_t
         *thread_of; /* task id -> first task of the same thread: each program that it executes is a task */
     uint32_t *image_of;   /* first task of a thread -> the last, whose name it bears */
@@ -122,6 +127,7 @@ void timeline_gpu_init(struct timeline_job *j);
 void timeline_gpu_release(struct timeline_job *j);
 void timeline_gpu_plan(struct timeline_job *j);
 void timeline_calls_plan(struct timeline_job *j, uint32_t task);
+int timeline_is_call(const struct timeline_job *j, const struct event *ev);
 uint32_t timeline_gpu_process(struct timeline_job *j, uint32_t device); /* index; makes it */
 void timeline_gpu_lane(struct timeline_job *j, struct lane_plan *plan);
 /* Fills in what a span of an accelerator's event has besides its stack. */
@@ -133,7 +139,7 @@ void timeline_gpu_link(struct timeline_job *j);
 void timeline_metrics_plan(struct timeline_job *j, uint32_t task);
 /* Appends the plan's points; those of one bin (ns, 0: none) become one, the highest. */
 void timeline_metric(struct timeline_job *j, struct lane_plan *plan, uint64_t bin);
-/* Appends a plan with the task's events. */
+/* Appends a plan with the task's events, or its calls. */
 struct lane_plan *timeline_plan_lane(struct timeline_job *j, uint32_t task, enum timeline_lane_kind kind);
 
 /* From raw spans and events to the timeline's spans, ticks and points, in the order of the plans; thinned out

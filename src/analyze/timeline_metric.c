@@ -55,8 +55,8 @@ static size_t plan_of(struct timeline_job *j, uint32_t task, struct map *plans, 
 
 void timeline_metrics_plan(struct timeline_job *j, uint32_t task)
 {
-    const uint32_t *events = j->events + j->first[task];
-    size_t n = j->first[task + 1] - j->first[task], since = j->plans.n, at = j->metric_events.n;
+    const uint32_t *events = j->events.list + j->events.first[task];
+    size_t n = j->events.first[task + 1] - j->events.first[task], since = j->plans.n, at = j->metric_events.n;
     struct map plans = {0};
 
     if (!j->metric_ids)

@@ -63,11 +63,14 @@ void wake_lane_init(struct wake_lane *l, const struct store *s, int (*is)(const 
 {
     size_t tasks = s->tasks.list.n, n = 0;
     uint32_t *next = mem_calloc(tasks + 2, sizeof(*next));
+    VEC(uint32_t) found = {0}; /* events are many, and looked through once */
 
     l->first = mem_calloc(tasks + 2, sizeof(*l->first));
     for (size_t i = 0; i < s->events.n; i++)
         if (is(&s->events.a[i]) && s->events.a[i].task <= tasks)
-            next[s->events.a[i].task]++;
+            *vec_push(&found) = (uint32_t)i;
+    for (size_t i = 0; i < found.n; i++)
+        next[s->events.a[found.a[i]].task]++;
     for (size_t t = 0; t <= tasks; t++) {
         l->first[t] = (uint32_t)n;
         n += next[t];
@@ -75,9 +78,9 @@ void wake_lane_init(struct wake_lane *l, const struct store *s, int (*is)(const 
     }
     l->first[tasks + 1] = (uint32_t)n;
     l->order = mem_calloc(n + 1, sizeof(*l->order));
-    for (size_t i = 0; i < s->events.n; i++)
-        if (is(&s->events.a[i]) && s->events.a[i].task <= tasks)
-            l->order[next[s->events.a[i].task]++] = (uint32_t)i;
+    for (size_t i = 0; i < found.n; i++)
+        l->order[next[s->events.a[found.a[i]].task]++] = found.a[i];
+    vec_release(&found);
     for (size_t t = 0; t <= tasks; t++)
         sort_lane(s, l->order + l->first[t], l->first[t + 1] - l->first[t]);
     free(next);

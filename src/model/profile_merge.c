@@ -140,26 +140,27 @@ static void take_metric(struct joiner *j, const struct profile_metric *from, siz
     }
 }
 
-static int by_time(const void *pa, const void *pb)
-{
-    const struct profile_sample *a = pa, *b = pb;
-
-    if (a->ts != b->ts)
-        return a->ts < b->ts ? -1 : 1;
-    return a->metric < b->metric ? -1 : a->metric > b->metric;
-}
-
+/* Both come in order of time: from the back, so that there is room. */
 static void take_samples(struct joiner *j, const struct profile *from, uint32_t first_metric)
 {
-    for (size_t i = 0; i < from->samples.n; i++) {
-        struct profile_sample s = from->samples.a[i];
+    size_t have = j->p->samples.n, take = from->samples.n, at = have + take;
+    struct profile_sample *a;
 
+    vec_reserve(&j->p->samples, at);
+    j->p->samples.n = at;
+    a = j->p->samples.a;
+    while (take) {
+        struct profile_sample s = from->samples.a[take - 1];
+
+        if (have && a[have - 1].ts > s.ts) {
+            a[--at] = a[--have];
+            continue;
+        }
         s.node = j->node_of[s.node];
         s.metric += first_metric;
-        *vec_push(&j->p->samples) = s;
+        a[--at] = s;
+        take--;
     }
-    if (from->samples.n)
-        qsort(j->p->samples.a, j->p->samples.n, sizeof(*j->p->samples.a), by_time);
 }
 
 void profile_merge(struct profile *p, const struct profile *from)

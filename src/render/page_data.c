@@ -211,37 +211,66 @@ struct pair {
 
 typedef VEC(struct pair) pairs;
 
-static int by_slice_and_box(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
+/* The pairs of one slice at a time, in order. */
+struct adder {
+    pairs *to;
+    uint32_t slice;
+    uint64_t *sum;         /* by box */
+    VEC(uint32_t) touched; /* the boxes that have one */
+};
 
-    if (x->slice != y->slice)
-        return x->slice < y->slice ? -1 : 1;
-    return x->box < y->box ? -1 : x->box > y->box;
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
 }
 
-/* Sorts and adds up what has the same slice and box. */
-static void merge(pairs *v)
+static void end_slice(struct adder *a)
 {
-    size_t n = 0;
-
-    if (v->n)
-        qsort(v->a, v->n, sizeof(*v->a), by_slice_and_box);
-    for (size_t i = 0; i < v->n; i++) {
-        if (n && v->a[n - 1].slice == v->a[i].slice && v->a[n - 1].box == v->a[i].box)
-            v->a[n - 1].value += v->a[i].value;
-        else
-            v->a[n++] = v->a[i];
+    if (a->touched.n)
+        qsort(a->touched.a, a->touched.n, sizeof(*a->touched.a), by_number);
+    for (size_t i = 0; i < a->touched.n; i++) {
+        *vec_push(a->to) = (struct pair){a->slice, a->touched.a[i], a->sum[a->touched.a[i]]};
+        a->sum[a->touched.a[i]] = 0;
     }
-    v->n = n;
+    vec_clear(&a->touched);
+}
+
+/* Slices come in order. */
+static void add_to_slice(struct adder *a, uint32_t slice, uint32_t box, uint64_t value)
+{
+    if (slice != a->slice)
+        end_slice(a);
+    a->slice = slice;
+    if (!a->sum[box] && value)
+        *vec_push(&a->touched) = box;
+    a->sum[box] += value;
+}
+
+static struct adder adder_init(const struct encoder *x, pairs *to)
+{
+    return (struct adder){.to = to, .sum = mem_calloc(x->flame.boxes.n, sizeof(uint64_t))};
+}
+
+static void adder_release(struct adder *a)
+{
+    end_slice(a);
+    free(a->sum);
+    vec_release(&a->touched);
 }
 
 /* Half as many slices, twice as long. */
-static void coarsen(pairs *v)
+static void coarsen(const struct encoder *x, pairs *v)
 {
+    pairs half = {0};
+    struct adder a = adder_init(x, &half);
+
     for (size_t i = 0; i < v->n; i++)
-        v->a[i].slice /= 2;
-    merge(v);
+        add_to_slice(&a, v->a[i].slice / 2, v->a[i].box, v->a[i].value);
+    adder_release(&a);
+    vec_release(v);
+    *v = half;
 }
 
 static void put_pairs(struct buf *out, const pairs *v, uint32_t slices)
@@ -271,33 +300,43 @@ static int has_times(const struct profile *p)
     return p->samples.n && p->samples.a[p->samples.n - 1].ts > 0;
 }
 
-/* One slicing serves all metrics, so that a range means the same in each. */
-static uint64_t put_slices(struct encoder *x)
+/* The samples, which are in order of time, into one list for each metric. */
+static size_t slice_up(struct encoder *x, pairs *v, uint64_t ns)
 {
     size_t nmetrics = x->p->metrics.n, total = 0;
-    pairs *v = mem_calloc(nmetrics, sizeof(*v));
-    uint64_t last = 0, ns;
-    uint32_t slices = MAX_SLICES;
+    struct adder *adders = mem_calloc(nmetrics, sizeof(*adders));
 
-    for (size_t i = 0; i < x->p->samples.n; i++)
-        last = x->p->samples.a[i].ts > last ? x->p->samples.a[i].ts : last;
-    ns = last / slices + 1;
+    for (size_t m = 0; m < nmetrics; m++)
+        adders[m] = adder_init(x, &v[m]);
     for (size_t i = 0; i < x->p->samples.n; i++) {
         const struct profile_sample *s = &x->p->samples.a[i];
 
         if (s->metric < nmetrics && s->node < x->p->nodes.n)
-            *vec_push(&v[s->metric]) = (struct pair){(uint32_t)(s->ts / ns), x->boxes[s->node], s->value};
+            add_to_slice(&adders[s->metric], (uint32_t)(s->ts / ns), x->boxes[s->node], s->value);
     }
     for (size_t m = 0; m < nmetrics; m++) {
-        merge(&v[m]);
+        adder_release(&adders[m]);
         total += v[m].n;
     }
+    free(adders);
+    return total;
+}
+
+/* One slicing serves all metrics, so that a range means the same in each. */
+static uint64_t put_slices(struct encoder *x)
+{
+    size_t nmetrics = x->p->metrics.n, total;
+    pairs *v = mem_calloc(nmetrics, sizeof(*v));
+    uint64_t last = x->p->samples.a[x->p->samples.n - 1].ts, ns = last / MAX_SLICES + 1;
+    uint32_t slices = MAX_SLICES;
+
+    total = slice_up(x, v, ns);
     while (total > x->d->max_pairs && slices > MIN_SLICES) {
         slices /= 2;
         ns *= 2;
         total = 0;
         for (size_t m = 0; m < nmetrics; m++) {
-            coarsen(&v[m]);
+            coarsen(x, &v[m]);
             total += v[m].n;
         }
     }

@@ -278,6 +278,18 @@ def bench_agent(bench, quick):
                  f"{counters['stacks']} of {launches} launches with a stack")
 
 
+def bench_gpu_page(bench, quick):
+    """A page of very many kernels, each with its call, as the agent records them."""
+    kernels = 1_000_000 if quick else 10_000_000
+    session, page = os.path.join(bench.work, "gpu"), os.path.join(bench.work, "gpu.html")
+    run([os.path.join(os.path.dirname(bench.wprof), "tests", "bench", "make_gpu"), session, str(kernels)])
+    seconds, rss, cpu = run([bench.wprof, "render", "--format", "html", "-o", page, session])
+    bench.figure(f"render --format html of {kernels} kernels", cpu, "s of CPU", "<= 10 s" if not quick else "<= 1 s",
+                 f"{seconds:.3g} s, {rss:.0f} MB RSS")
+    bench.figure("  the page", os.path.getsize(page) / 1e6, "MB", "<= 15 MB")
+    shutil.rmtree(session)
+
+
 def bench_perf_script(bench, quick):
     shared = os.environ.get("WPROF_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
     source = os.path.join(shared, "perf-script", "perf-vertx-stacks-01.txt")
@@ -346,6 +358,7 @@ def main():
         bench_rates_recorded(bench, quick)
         bench_kineto(bench, quick)
         bench_agent(bench, quick)
+        bench_gpu_page(bench, quick)
         bench_perf_script(bench, quick)
         bench_tick(bench)
         bench_recording(bench, quick)
