@@ -219,30 +219,43 @@ static void owned(struct walk *w, uint32_t owner, const struct unit_join *next, 
     w->taker = 0;
 }
 
+/* The part of a unit from *at on in which the same threads work on it: gives the one that joined it last, if
+ * any, and the next one to come; *until is set. */
+static const struct unit_join *who_works(const struct unit_join *j, size_t n, uint64_t at, uint64_t *until,
+                                         const struct unit_join **next)
+{
+    const struct unit_join *active = NULL;
+
+    *next = NULL;
+    for (size_t i = 0; i < n && !*next; i++) {
+        uint64_t change = j[i].start > at ? j[i].start : j[i].end;
+
+        if (change <= at)
+            continue;
+        *until = change < *until ? change : *until;
+        if (j[i].start > at)
+            *next = &j[i];
+        else
+            active = &j[i];
+    }
+    return active;
+}
+
 void unit_time_walk(struct unit_time *t, size_t unit, unit_each each, void *arg)
 {
     const struct unit *x = &t->u->list.a[unit];
-    const struct unit_join *j = t->u->joins.a + units_first_join(t->u, unit);
+    size_t first = units_first_join(t->u, unit), n = 0;
+    const struct unit_join *joins;
     struct walk w = {.t = t, .each = each, .arg = arg};
-    size_t n = 0;
 
-    while (n < JOINS && j + n < t->u->joins.a + t->u->joins.n && j[n].unit == unit)
+    while (n < JOINS && first + n < t->u->joins.n && t->u->joins.a[first + n].unit == unit)
         n++;
+    joins = n ? &t->u->joins.a[first] : NULL;
     for (uint64_t at = x->start, until; at < x->end; at = until) {
-        const struct unit_join *active = NULL, *next = NULL;
+        const struct unit_join *next, *active;
 
         until = x->end;
-        for (size_t i = 0; i < n; i++) {
-            if (j[i].start > at) {
-                next = &j[i];
-                until = next->start < until ? next->start : until;
-                break;
-            }
-            if (j[i].end > at) { /* the latest of those that work on it */
-                active = &j[i];
-                until = j[i].end < until ? j[i].end : until;
-            }
-        }
+        active = who_works(joins, n, at, &until, &next);
         if (active)
             thread_during(&w, active->task, at, until);
         else

@@ -26,7 +26,7 @@ files = Of()
 def report(name): return files[f"{name}.report"]
 def show(name): return files[f"{name}.show"]
 def truth(name): return files[f"{name}.json"]
-exec(sys.argv[1])' "$1" || { head -c 4000 slow.report; return 1; }
+exec(sys.argv[1])' "$1" || { head -c 4000 ./*.report; return 1; }
 }
 
 flawed() {
@@ -109,4 +109,36 @@ assert forth["base"] > 0 == forth["new"] and forth["change"] == -forth["base"], 
 assert (back["base"], back["new"], back["change"]) == (forth["new"], forth["base"], -forth["change"]), (forth, back)
 figures = {f["name"]: f for f in files["forth.diff"]["figures"]}
 assert figures["request, p95"]["base"] == show("slow")["units_figures"]["p95_ns"], figures'
+}
+
+# Four at a time, each sleeps in a thread of its own.
+threads_program() {
+    cat >threads.py <<'PY'
+import threading, time
+from marks import mark
+def serve(i):
+    mark(f"begin request {i}")
+    time.sleep((i + 2) / 20)
+    mark(f"end request {i}")
+threads = [threading.Thread(target=serve, args=(i,)) for i in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+PY
+}
+
+@test "serve: a request's time is that of its thread, whatever number that has in a namespace of its own" {
+    need_tier_a
+    need_python
+    threads_program
+    export PYTHONPATH=$ROOT/examples
+    "$WPROF" record -q --force --without topology -o plain -- "$PYTHON" threads.py
+    "$WPROF" show --units request --json plain >plain.show
+    unshare -pf --mount-proc true 2>/dev/null || skip "needs pid namespaces"
+    "$WPROF" record -q --force --without topology -o apart -- unshare -pf --mount-proc "$PYTHON" threads.py
+    "$WPROF" show --units request --json apart >apart.show
+    judge '
+for name in ("plain", "apart"):
+    waits = {u["unit"]: u["wait"] for u in show(name)["units"]}
+    for i in range(4):
+        assert waits[f"request {i}"].startswith("sleep"), (name, waits) # the main thread waits for a futex'
 }
