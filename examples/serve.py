@@ -7,7 +7,7 @@
 
 Handler threads read requests and turn their text into tokens; the main thread runs the model on all that wait, a batch
 at a time. The model is native code that gives Python's GIL up in each layer. tokenize() is plain Python and quadratic:
-one request in a hundred is long, and while its tokens are made the model has to ask for the GIL layer by layer, so that
+one request in two hundred is long, and while its tokens are made the model has to ask for the GIL layer by layer, so that
 everybody else's requests wait. --fixed finds the same tokens in a fraction of the time.
 
 A process of its own makes the load: requests arrive when they arrive, whether earlier ones are answered or not, at
@@ -35,7 +35,7 @@ CLIENTS = 64  # threads that send them
 BATCH = 16
 LAYERS = 24
 WEIGHTS = bytes(range(256)) * 1024  # what a layer reads: time enough for another thread to take the GIL
-LONG_EVERY, LONG_WORDS, SHORT_WORDS = 100, 460, 12
+LONG_EVERY, LONG_WORDS, SHORT_WORDS = 200, 600, 12
 
 # ---- tokens: byte pair encoding, as language models use it ----
 
