@@ -25,7 +25,7 @@ struct wire_flow_key {
     __u32 dev;   /* of a FIFO's or queue's filesystem, a System V queue's IPC namespace; else 0 */
     __u32 tid;   /* in the initial pid namespace */
     __u64 start; /* of the thread: tids are used again */
-    __u64 to;    /* of what a datagram socket that is connected to nobody sent: a number for where to; else 0 */
+    __u64 to; /* of what a datagram socket that is connected to nobody sent: a number for where to; else 0 */
 };
 
 struct wire_flow {

@@ -3,6 +3,7 @@
 #include "diff.h"
 #include "product.h"
 
+#include "analyze/open.h"
 #include "analyze/stats_step.h"
 #include "base/io.h"
 #include "base/json.h"
@@ -77,7 +78,7 @@ static int add_one(const struct baseline_opts *o, const struct git_head *h, cons
 {
     struct session s = {0};
     char *added;
-    int rc = session_open(&s, path, e);
+    int rc = open_session(&s, path, e);
 
     if (!rc && !s.sealed)
         rc = err_set(e, "%s is %s: only whole sessions are kept", path, s.meta.state);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "exchange/import/import.h"
 #include "model/session_dir.h"
+#include "platform/packed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +83,7 @@ static int add_path(struct compare *c, int side, const char *path, struct err *e
 {
     struct session s = {0};
     struct stat st;
-    int folded = !stat(path, &st) && S_ISREG(st.st_mode);
+    int folded = !stat(path, &st) && S_ISREG(st.st_mode) && !packed_is(path);
     int rc = folded ? read_folded(&s, path, e) : open_session(&s, path, e);
 
     if (!rc && compare_add(c, side, &s, path, e))

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "product.h"
 
+#include "analyze/open.h"
 #include "analyze/topology.h"
 #include "analyze/topology_diff.h"
 #include "base/json.h"
@@ -102,7 +103,7 @@ static void json_of(const struct topology_diff *d, struct buf *out)
 static int read_graph(const char *path, struct graph *g, struct err *e)
 {
     struct session s = {0};
-    int rc = session_open(&s, path, e);
+    int rc = open_session(&s, path, e);
 
     if (rc)
         return -1;

@@ -136,7 +136,7 @@ int record_seal_derive(void *arg, struct session_writer *w, struct meta *m, stru
     struct buf text = {0};
     int rc;
 
-    if (symbolize_store(s, &how, &stats, e))
+    if (!p->named && symbolize_store(s, &how, &stats, e))
         return err_wrap(e, "symbols");
     log_debug("symbols: %llu of %llu frames named in %.0f ms", (unsigned long long)stats.named,
               (unsigned long long)stats.frames, (double)stats.ns / 1e6);

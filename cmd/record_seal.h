@@ -12,6 +12,7 @@
 struct record_seal {
     int inlines;         /* also inlined functions and lines */
     int source;          /* also the text of Python lines */
+    int named;           /* the frames have their names already */
     unsigned done;       /* JIT_ADVICE_*: what needs no advice, since it was asked for */
     struct graph *graph; /* the recorder's; NULL: there is no topology */
     struct profile profile;

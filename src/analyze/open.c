@@ -4,6 +4,7 @@
 #include "analyze/symbolize.h"
 #include "base/log.h"
 #include "platform/clock.h"
+#include "platform/packed.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ static int same_boot(const struct meta *m)
     return m->realtime_offset && apart < SAME_BOOT_NS && m->host && !strcmp(m->host, host);
 }
 
-static void name_frames(struct session *s)
+void open_names(struct session *s)
 {
     struct symbolize_opts o = {.starts = 1, .same_boot = same_boot(&s->meta)};
     struct symbolize_stats stats = {0};
@@ -39,7 +40,7 @@ static void name_frames(struct session *s)
 
 int open_session(struct session *s, const char *path, struct err *e)
 {
-    if (session_open_meta(s, path, e))
+    if (packed_open_meta(s, path, e))
         return -1;
     if (!path)
         log_info("session: %s (the newest here)", s->path);
@@ -56,6 +57,6 @@ int open_log(struct session *s, struct err *e)
         log_warn("%s: the last %llu bytes of its log are no whole block and were left out", s->path,
                  (unsigned long long)s->bad_bytes);
     if (!s->sealed)
-        name_frames(s);
+        open_names(s);
     return 0;
 }

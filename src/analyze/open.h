@@ -7,13 +7,16 @@
 #include "model/session.h"
 
 /*
- * session_open(), then, where the log is not sealed, names for the frames that have none, as far as this
- * machine can give them. path NULL: the newest session here, and a line on stderr says which. Damage is said
- * on stderr too.
+ * session_open(), of an archive too, then, where the log is not sealed, names for the frames that have none,
+ * as far as this machine can give them. path NULL: the newest session here, and a line on stderr says which.
+ * Damage is said on stderr too.
  */
 int open_session(struct session *s, const char *path, struct err *e);
 
 /* The second half of it, of one that session_open_meta() opened. -1 with `e`: it is released. */
 int open_log(struct session *s, struct err *e);
+
+/* Names for the frames of a log that is not sealed, as far as this machine can give them. */
+void open_names(struct session *s);
 
 #endif

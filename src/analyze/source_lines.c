@@ -140,7 +140,7 @@ size_t source_lines_read(const struct store *s, struct buf *out)
 /* NULL: there is none, or it is damaged: then lines have no text. */
 static struct json_doc *open_source(const struct session *s)
 {
-    char *path = s->path ? mem_printf("%s/%s", s->path, SOURCE_LINES) : NULL;
+    char *path = session_files(s) ? mem_printf("%s/%s", session_files(s), SOURCE_LINES) : NULL;
     struct buf text = {0};
     struct json_doc *doc = NULL;
 

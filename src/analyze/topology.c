@@ -11,7 +11,7 @@
 /* Opened; -1: errno says why. */
 static int open_file(const struct session *s)
 {
-    char *path = mem_printf("%s/topology.json", s->path);
+    char *path = mem_printf("%s/topology.json", session_files(s));
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
     free(path);

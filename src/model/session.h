@@ -128,7 +128,8 @@ void session_discard(struct session_writer *w);
 /* ---- reading ---- */
 
 struct session {
-    char *path;
+    char *path;     /* as it was named */
+    char *unpacked; /* the directory with its files, where `path` is an archive: removed with the session */
     struct meta meta;
     struct store store;
     int sealed;              /* 0: cut off, or still being recorded */
@@ -148,5 +149,22 @@ int session_open_meta(struct session *s, const char *path, struct err *e);
 /* The log of a session that session_open_meta() opened. -1 with `e`: it is released. */
 int session_load(struct session *s, struct err *e);
 void session_release(struct session *s);
+
+static inline const char *session_files(const struct session *s) /* the directory that they lie in */
+{
+    return s->unpacked ? s->unpacked : s->path;
+}
+
+/* ---- checking ---- */
+
+enum session_file { SESSION_FILE_OK, SESSION_FILE_MISSING, SESSION_FILE_CHANGED };
+
+/* As session_load(), but all that can still be read is taken: whole blocks behind a damaged one of events,
+ * too, and of any log that is there. *load (store_log.h) says what was lost. */
+struct store_load;
+int session_salvage(struct session *s, struct store_load *load, struct err *e);
+
+/* Whether a file that meta.json lists has the size and the sum that it gives. */
+enum session_file session_check(int dirfd, const struct meta_artifact *a);
 
 #endif

@@ -188,6 +188,13 @@ static int clear(int dirfd, int depth, struct err *e)
     return rc;
 }
 
+void session_dir_remove(const char *path)
+{
+    struct err e;
+
+    remove_tree(AT_FDCWD, path, 0, &e);
+}
+
 /* "folded.txt", or "folded.txt.tmp" that a killed writer left. */
 static int is_named(const char *name, const char *file)
 {

@@ -27,6 +27,9 @@ size_t session_dir_list(int dirfd, struct buf *names);
  */
 int session_dir_clear(int dirfd, struct err *e);
 
+/* Removes a directory with all that is in it, following no symlink: one of our own making. */
+void session_dir_remove(const char *path);
+
 /*
  * Whether this process's user may make a session there, or replace one: for somebody else who makes it in the
  * user's name. path NULL: one without a name yet, in the current directory. -1 with `e`.

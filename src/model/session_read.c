@@ -42,8 +42,11 @@ static int open_dir(const char *path, struct err *e)
     if (stat(path, &st))
         return err_sys(e, errno, "%s", path);
     if (!S_ISDIR(st.st_mode))
-        return err_set(e, "%s is a file: a session is a directory (stacks made elsewhere: wprof import)",
-                       path);
+        return err_set(
+            e,
+            "%s is a file: a session is a directory, or an archive that `wprof pack` made (stacks made "
+            "elsewhere: wprof import)",
+            path);
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? err_sys(e, errno, "%s", path) : fd;
 }
@@ -167,30 +170,47 @@ static int check_log(struct session *s, const struct store_load *load, uint64_t 
     return m->state && !strcmp(m->state, "sealed") ? check_sealed(s, load, size, e) : 0;
 }
 
-static int load_log(struct session *s, int dirfd, struct err *e)
+static int open_log(const struct session *s, int dirfd, struct err *e)
 {
-    int fd = openat(dirfd, SESSION_LOG, O_RDONLY | O_NONBLOCK | O_CLOEXEC), live, rc;
-    struct store_load load;
-    struct stat st;
+    int fd = openat(dirfd, SESSION_LOG, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0 && errno == ENOENT)
         return err_set(e, "%s has no %s: a session of another tool, or an incomplete copy", s->path,
                        SESSION_LOG);
-    if (fd < 0)
-        return err_sys(e, errno, "%s/%s", s->path, SESSION_LOG);
-    live = session_log_locked(fd);
-    rc = fstat(fd, &st) ? err_sys(e, errno, "stat") : store_log_load(&s->store, fd, NULL, 0, &load, e);
-    close(fd);
-    if (rc || check_log(s, &load, (uint64_t)st.st_size, e))
-        return err_wrap(e, "%s/%s", s->path, SESSION_LOG);
-    s->sealed = load.ended;
-    s->skipped_blocks = load.skipped_blocks;
+    return fd < 0 ? err_sys(e, errno, "%s/%s", s->path, SESSION_LOG) : fd;
+}
+
+/* What reading the log's `size` bytes gave. */
+static void take_state(struct session *s, const struct store_load *load, uint64_t size, int live)
+{
+    s->sealed = load->ended;
+    s->skipped_blocks = load->skipped_blocks;
     /* What a live recorder is writing right now is no damage. */
-    s->bad_bytes =
-        !live && (uint64_t)st.st_size > load.good_bytes ? (uint64_t)st.st_size - load.good_bytes : 0;
+    s->bad_bytes = !live && size > load->good_bytes ? size - load->good_bytes : 0;
     set_state(&s->meta, s->meta.damage ? "damaged" : s->sealed ? "sealed" : live ? "recording" : "unsealed");
     if (!s->meta.end_mono)
         set_end(&s->meta, &s->store);
+}
+
+static int load_log(struct session *s, int dirfd, struct store_load *salvage, struct err *e)
+{
+    struct store_load own, *load = salvage ? salvage : &own;
+    int fd = open_log(s, dirfd, e), live, rc;
+    struct stat st;
+
+    if (fd < 0)
+        return -1;
+    live = session_log_locked(fd);
+    if (fstat(fd, &st))
+        rc = err_sys(e, errno, "stat");
+    else if (salvage)
+        rc = store_log_salvage(&s->store, fd, load, e);
+    else
+        rc = store_log_load(&s->store, fd, NULL, 0, load, e);
+    close(fd);
+    if (rc || (!salvage && check_log(s, load, (uint64_t)st.st_size, e)))
+        return err_wrap(e, "%s/%s", s->path, SESSION_LOG);
+    take_state(s, load, (uint64_t)st.st_size, live);
     return 0;
 }
 
@@ -212,9 +232,9 @@ int session_open_meta(struct session *s, const char *path, struct err *e)
     return rc;
 }
 
-int session_load(struct session *s, struct err *e)
+static int load(struct session *s, struct store_load *salvage, struct err *e)
 {
-    int dirfd = open_dir(s->path, e), rc = dirfd < 0 ? -1 : load_log(s, dirfd, e);
+    int dirfd = open_dir(session_files(s), e), rc = dirfd < 0 ? -1 : load_log(s, dirfd, salvage, e);
 
     if (dirfd >= 0)
         close(dirfd);
@@ -223,13 +243,42 @@ int session_load(struct session *s, struct err *e)
     return rc;
 }
 
+int session_load(struct session *s, struct err *e)
+{
+    return load(s, NULL, e);
+}
+
+int session_salvage(struct session *s, struct store_load *what, struct err *e)
+{
+    return load(s, what, e);
+}
+
 int session_open(struct session *s, const char *path, struct err *e)
 {
     return session_open_meta(s, path, e) ? -1 : session_load(s, e);
 }
 
+enum session_file session_check(int dirfd, const struct meta_artifact *a)
+{
+    char hex[65];
+    struct stat st;
+    uint64_t size;
+    struct err e;
+
+    /* A stranger's list leads nowhere else. */
+    if (!a->path || *a->path == '/' || strstr(a->path, "..") ||
+        fstatat(dirfd, a->path, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+        return SESSION_FILE_MISSING;
+    if (io_sha256(dirfd, a->path, hex, &size, &e) || size != a->size || strcmp(hex, a->sha256) != 0)
+        return SESSION_FILE_CHANGED;
+    return SESSION_FILE_OK;
+}
+
 void session_release(struct session *s)
 {
+    if (s->unpacked)
+        session_dir_remove(s->unpacked);
+    free(s->unpacked);
     free(s->path);
     meta_release(&s->meta);
     store_release(&s->store);

@@ -391,8 +391,7 @@ int session_renew(struct session_writer *w, struct store *s, struct err *e)
 {
     uint64_t reserve = w->log.log.reserve;
 
-    for (uint32_t id = 1; id <= s->tasks.list.n; id++)
-        tasks_touch(&s->tasks, id);
+    tasks_touch_all(&s->tasks);
     if (rewrite(w, s, REWRITE_GOES_ON, e))
         return -1;
     wlog_reserve(&w->log.log, reserve);

@@ -318,34 +318,65 @@ static void settle(struct store *s)
     store_events_sort(s->events.a, s->events.n, 1);
 }
 
-int store_log_load(struct store *s, int fd, const void *mem, size_t n, struct store_load *load, struct err *e)
+/* The next block, taken in. As wlog_next(); -2: of a newer version, with `e`. */
+static int take_next(struct wlog_reader *r, struct store *s, struct store_load *load, struct err *e)
+{
+    struct wlog_block b;
+    int rc = wlog_next(r, &b, &load->why);
+
+    if (rc <= 0)
+        return rc;
+    if (b.version > 1 && b.type < WLOG_TYPES) {
+        err_set(e, "a block of type %u is in version %u, this wprof reads up to 1: use a newer wprof", b.type,
+                b.version);
+        return -2;
+    }
+    if (block_get(s, &b, load))
+        return err_set(&load->why, "the block of type %u before %llu contradicts itself", b.type,
+                       (unsigned long long)r->pos);
+    load->good_bytes = r->pos;
+    return 1;
+}
+
+/* Nothing refers to events: one block of them may be missing. */
+static int leave_out(struct wlog_reader *r, struct store_load *load)
+{
+    struct wlog_block b;
+
+    if (!wlog_skip(r, &b) || b.type != WLOG_EVENTS)
+        return 0;
+    load->lost_blocks++;
+    load->why = (struct err){0};
+    return 1;
+}
+
+static int load_log(struct store *s, int fd, const void *mem, size_t n, int salvage, struct store_load *load,
+                    struct err *e)
 {
     struct wlog_reader r;
-    struct wlog_block b;
     int rc;
 
     *load = (struct store_load){0};
-    if (wlog_open(&r, fd, mem, n, e)) {
-        wlog_reader_release(&r);
-        return -1;
-    }
+    rc = wlog_open(&r, fd, mem, n, e) ? -2 : 1;
     load->good_bytes = r.pos;
-    while (!load->ended && (rc = wlog_next(&r, &b, &load->why)) > 0) {
-        if (b.version > 1 && b.type < WLOG_TYPES) {
-            rc =
-                err_set(e, "a block of type %u is in version %u, this wprof reads up to 1: use a newer wprof",
-                        b.type, b.version);
-            wlog_reader_release(&r);
-            return rc;
-        }
-        if (block_get(s, &b, load)) {
-            err_set(&load->why, "the block of type %u before %llu contradicts itself", b.type,
-                    (unsigned long long)r.pos);
-            break;
-        }
-        load->good_bytes = r.pos;
+    while (rc > 0 && !load->ended) {
+        rc = take_next(&r, s, load, e);
+        if (rc == -1 && salvage && leave_out(&r, load))
+            rc = 1;
     }
     wlog_reader_release(&r);
+    if (rc == -2)
+        return -1;
     settle(s);
     return 0;
+}
+
+int store_log_load(struct store *s, int fd, const void *mem, size_t n, struct store_load *load, struct err *e)
+{
+    return load_log(s, fd, mem, n, 0, load, e);
+}
+
+int store_log_salvage(struct store *s, int fd, struct store_load *load, struct err *e)
+{
+    return load_log(s, fd, NULL, 0, 1, load, e);
 }

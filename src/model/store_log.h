@@ -43,6 +43,7 @@ int store_log_end(struct store_log *w, const struct store *s, struct err *e);
 struct store_load {
     int ended;                 /* the end block is there: sealed */
     uint64_t skipped_blocks;   /* of types that this reader does not know */
+    uint64_t lost_blocks;      /* of events, damaged and left out: store_log_salvage() */
     uint64_t good_bytes;       /* up to and with the last whole block */
     char id[STORE_LOG_ID + 1]; /* of the session that it is the log of; "": it does not say */
     struct err why;            /* why reading stopped before the file's end; "" when it did not */
@@ -53,6 +54,10 @@ struct store_load {
  * time order. */
 int store_log_load(struct store *s, int fd, const void *mem, size_t n, struct store_load *load,
                    struct err *e);
+
+/* The same, but damaged blocks of events, which no later block builds on, are left out and counted, and
+ * reading goes on behind them. */
+int store_log_salvage(struct store *s, int fd, struct store_load *load, struct err *e);
 
 /* ---- between the files of this unit ---- */
 

@@ -65,3 +65,9 @@ void tasks_touch(struct tasks *t, uint32_t id)
     if (!t->changed.n || t->changed.a[t->changed.n - 1] != id)
         *vec_push(&t->changed) = id;
 }
+
+void tasks_touch_all(struct tasks *t)
+{
+    for (uint32_t id = 1; id <= t->list.n; id++)
+        tasks_touch(t, id);
+}

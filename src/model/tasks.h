@@ -39,5 +39,6 @@ uint32_t tasks_add(struct tasks *t,
 struct task *tasks_get(struct tasks *t,
                        uint32_t id); /* NULL for 0 and beyond; to change one, call tasks_touch too */
 void tasks_touch(struct tasks *t, uint32_t id); /* it changed: goes to disk with the next flush */
+void tasks_touch_all(struct tasks *t);          /* for another log than the one that they came from */
 
 #endif

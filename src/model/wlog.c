@@ -199,6 +199,31 @@ int wlog_open(struct wlog_reader *r, int fd, const void *mem, size_t n, struct e
     return 0;
 }
 
+/* NULL with `e`: there is none. */
+static const uint8_t *read_header(struct wlog_reader *r, struct err *e)
+{
+    const uint8_t *h = read_at(r, 0, WLOG_BLOCK_HEADER, e);
+
+    if (h && (memcmp(h, block_magic, 4) || get(h + 20, 4) != crc32c(0, h, 20))) {
+        err_set(e, "no block header at %llu", (unsigned long long)r->pos);
+        return NULL;
+    }
+    return h;
+}
+
+int wlog_skip(struct wlog_reader *r, struct wlog_block *b)
+{
+    struct err e;
+    const uint8_t *h = read_header(r, &e);
+    uint64_t stored = h ? get(h + 12, 4) : 0;
+
+    if (!h || r->pos + WLOG_BLOCK_HEADER + stored > r->size)
+        return 0;
+    *b = (struct wlog_block){.type = get(h + 4, 2), .version = h[6]};
+    r->pos += WLOG_BLOCK_HEADER + stored;
+    return 1;
+}
+
 int wlog_next(struct wlog_reader *r, struct wlog_block *b, struct err *e)
 {
     uint32_t raw, stored, sum;
@@ -207,11 +232,9 @@ int wlog_next(struct wlog_reader *r, struct wlog_block *b, struct err *e)
 
     if (!r->pos || r->pos >= r->size)
         return 0;
-    h = read_at(r, 0, WLOG_BLOCK_HEADER, e);
+    h = read_header(r, e);
     if (!h)
         return -1;
-    if (memcmp(h, block_magic, 4) || get(h + 20, 4) != crc32c(0, h, 20))
-        return err_set(e, "no block header at %llu", (unsigned long long)r->pos);
     *b = (struct wlog_block){.type = get(h + 4, 2), .version = h[6]};
     coding = h[7];
     raw = get(h + 8, 4);

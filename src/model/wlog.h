@@ -95,6 +95,9 @@ int wlog_open(struct wlog_reader *r, int fd, const void *mem, size_t n, struct e
 
 /* 1: a whole block. 0: the end. -1: what follows r->pos is no whole block (`e` says why). */
 int wlog_next(struct wlog_reader *r, struct wlog_block *b, struct err *e);
+/* After -1: goes on behind the block, where its header is whole and so its type and size are known. 1: done,
+ * the type is in `b`. 0: nothing to go by. */
+int wlog_skip(struct wlog_reader *r, struct wlog_block *b);
 void wlog_reader_release(struct wlog_reader *r);
 
 #endif

@@ -23,7 +23,7 @@ struct topo_opts {
     int narrow;    /* with pids and no seed: read little else, in this process (narrow.h) */
     const struct topo_remote *remote; /* added, and joined to this one by the connections between them */
     size_t nremote;
-    int own;                          /* a pid that is no part of the machine, ours; 0: none */
+    int own; /* a pid that is no part of the machine, ours; 0: none */
     struct topo_limits limits;
 };
 

@@ -231,6 +231,49 @@ static void flipped_bits_are_noticed(void **state)
     store_release(&whole);
 }
 
+/* A damaged block of events costs its events; any other ends the log as ever. */
+static void salvage_goes_on_behind_events(void **state)
+{
+    struct store s = {0}, whole = {0};
+    struct store_load load;
+    struct err e = {0};
+    struct buf b = make_log(&s, 0);
+    int fd = memfd_create("log", MFD_CLOEXEC), blocks = 0;
+    uint32_t stored;
+
+    assert_int_equal(store_log_load(&whole, -1, b.data, b.len, &load, &e), 0);
+    assert_int_equal(write(fd, b.data, b.len), b.len);
+    for (size_t at = WLOG_FILE_HEADER; at < b.len; at += WLOG_BLOCK_HEADER + stored) {
+        char bad = (char)(b.data[at + WLOG_BLOCK_HEADER] ^ 1);
+        unsigned type = (unsigned char)b.data[at + 4];
+        struct store r = {0};
+
+        memcpy(&stored, b.data + at + 12, 4);
+        if (!stored)
+            continue;
+        assert_int_equal(pwrite(fd, &bad, 1, (off_t)(at + WLOG_BLOCK_HEADER)), 1);
+        assert_int_equal(store_log_salvage(&r, fd, &load, &e), 0);
+        assert_int_equal(load.lost_blocks, type == WLOG_EVENTS);
+        assert_int_equal(load.ended, type == WLOG_EVENTS);
+        if (type == WLOG_EVENTS) {
+            assert_true(r.events.n < whole.events.n);
+            assert_int_equal(r.stacks.nodes.n, whole.stacks.nodes.n);
+            assert_int_equal(r.tasks.list.n, whole.tasks.list.n);
+            assert_string_equal(load.why.msg, "");
+            blocks++;
+        } else {
+            check_prefix(&r, &whole);
+        }
+        assert_int_equal(pwrite(fd, b.data + at + WLOG_BLOCK_HEADER, 1, (off_t)(at + WLOG_BLOCK_HEADER)), 1);
+        store_release(&r);
+    }
+    assert_true(blocks > 0);
+    close(fd);
+    buf_release(&b);
+    store_release(&s);
+    store_release(&whole);
+}
+
 static void header(struct buf *b, unsigned major)
 {
     uint8_t h[16] = {'W', 'P', 'R', 'O', 'F', 'L', 'O', 'G', (uint8_t)major};
@@ -476,10 +519,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_out_as_it_went_in),     cmocka_unit_test(cut_anywhere_is_a_prefix),
-        cmocka_unit_test(flipped_bits_are_noticed),    cmocka_unit_test(newer_and_foreign),
-        cmocka_unit_test(nonsense_ends_the_log),       cmocka_unit_test(columns_in_every_coding),
-        cmocka_unit_test(events_are_sorted),           cmocka_unit_test(compaction_keeps_everything),
-        cmocka_unit_test(compaction_leaves_out_works),
+        cmocka_unit_test(flipped_bits_are_noticed),    cmocka_unit_test(salvage_goes_on_behind_events),
+        cmocka_unit_test(newer_and_foreign),           cmocka_unit_test(nonsense_ends_the_log),
+        cmocka_unit_test(columns_in_every_coding),     cmocka_unit_test(events_are_sorted),
+        cmocka_unit_test(compaction_keeps_everything), cmocka_unit_test(compaction_leaves_out_works),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

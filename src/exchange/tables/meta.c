@@ -44,7 +44,7 @@ void tables_meta_reports(struct tables_session *in)
     if (in->has_reports)
         return;
     in->has_reports = 1;
-    path = mem_printf("%s/reports", in->s->path);
+    path = mem_printf("%s/reports", session_files(in->s));
     d = opendir(path);
     free(path);
     while (d && (de = readdir(d)))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/tables/job.h"
 
+#include "platform/packed.h"
+
 #include <string.h>
 
 #define TABLE(name, from, word, what) [TABLE_##name] = {#name, word, what, TABLES_##from},
@@ -106,7 +108,7 @@ int tables_add(struct tables *t, const char *path, struct err *e)
 {
     struct tables_session *in = mem_calloc(1, sizeof(*in));
 
-    if (session_open_meta(&in->own, path, e)) {
+    if (packed_open_meta(&in->own, path, e)) {
         free(in);
         return -1;
     }

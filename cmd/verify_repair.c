@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verify.h"
+
+#include "record_seal.h"
+
+#include "analyze/open.h"
+#include "base/io.h"
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Files that are not made of the log: taken over where they are whole. */
+static const struct kept {
+    const char *kind, *path;
+} kept[] = {
+    {"topology", "topology.json"},
+    {"topology-lines", "topology.ndjson"},
+    {"source", "source.json"},
+};
+
+static int is_kept(const char *path)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        if (!strcmp(kept[i].path, path))
+            return 1;
+    return 0;
+}
+
+/* Of a recording that was cut off no file is listed: then what is there is as good as it is. */
+static int may_keep(const struct meta *before, int dirfd, const char *path)
+{
+    for (size_t i = 0; i < before->artifacts.n; i++)
+        if (before->artifacts.a[i].path && !strcmp(before->artifacts.a[i].path, path))
+            return session_check(dirfd, &before->artifacts.a[i]) == SESSION_FILE_OK;
+    return !faccessat(dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+static int keep(const struct session *s, struct session_writer *w, struct meta *m, struct err *e)
+{
+    int dirfd = open(session_files(s), O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept) && dirfd >= 0 && !rc; i++) {
+        struct buf text = {0};
+
+        if (may_keep(&s->meta, dirfd, kept[i].path)) {
+            rc = io_read_file(dirfd, kept[i].path, &text, e);
+            if (!rc)
+                rc = session_add_artifact(w, m, kept[i].kind, kept[i].path, buf_str(&text), text.len, e);
+        }
+        buf_release(&text);
+    }
+    if (dirfd >= 0)
+        close(dirfd);
+    return rc;
+}
+
+/* meta.json as it was, but for the list of files, and with a word on what happened. */
+static int describe(struct meta *m, const struct session *s, const struct verified *v, struct err *e)
+{
+    struct buf text = {0};
+    int rc;
+
+    meta_write(&s->meta, NULL, &text);
+    rc = meta_parse(m, buf_str(&text), text.len, e);
+    buf_release(&text);
+    if (rc)
+        return -1;
+    for (size_t i = 0; i < m->artifacts.n; i++) {
+        free(m->artifacts.a[i].kind);
+        free(m->artifacts.a[i].path);
+    }
+    m->artifacts.n = 0;
+    m->end_mono = s->meta.end_mono;
+    m->end_ts = s->meta.end_ts;
+    m->duration_s = s->meta.duration_s;
+    *vec_push(&m->notes) = mem_printf("repaired: %llu events were read; %s", (unsigned long long)v->events,
+                                      v->log ? v->log : "its log was whole");
+    for (size_t i = 0; i < v->files.n; i++)
+        if (v->files.a[i] != SESSION_FILE_OK && is_kept(s->meta.artifacts.a[i].path))
+            *vec_push(&m->notes) =
+                mem_printf("repaired: %s was missing or damaged", s->meta.artifacts.a[i].path);
+    return 0;
+}
+
+static int write_anew(const struct verify_opts *o, const char *dir, struct session *s, struct meta *m,
+                      struct err *e)
+{
+    struct session_create how = {.dir = dir, .force = o->force, .uid = (uid_t)-1, .gid = (gid_t)-1};
+    struct record_seal products = {.named = 1};
+    struct session_writer *w;
+    int rc;
+
+    tasks_touch_all(&s->store.tasks);
+    w = session_create(&how, &s->store, m, e);
+    if (!w)
+        return -1;
+    rc = keep(s, w, m, e);
+    if (!rc)
+        rc = record_seal_derive(&products, w, m, &s->store, e);
+    if (!rc)
+        rc = session_seal(w, m, e);
+    record_seal_release(&products);
+    if (rc)
+        session_discard(w);
+    else
+        session_writer_free(w);
+    return rc;
+}
+
+/* "run", "run/" and "run.tar.zst" become "run-repaired". */
+static char *default_dir(const char *path)
+{
+    static const char suffix[] = ".tar.zst";
+    size_t n = strlen(path);
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (n > sizeof(suffix) - 1 && !strncmp(path + n - (sizeof(suffix) - 1), suffix, sizeof(suffix) - 1))
+        n -= sizeof(suffix) - 1;
+    return mem_printf("%.*s-repaired", (int)n, path);
+}
+
+int verify_repair(const struct verify_opts *o, struct session *s, const struct verified *v, struct err *e)
+{
+    char *dir = o->output ? mem_strdup(o->output) : default_dir(s->path);
+    struct meta m = {0};
+    int rc;
+
+    if (!s->sealed)
+        open_names(s);
+    rc = describe(&m, s, v, e) || write_anew(o, dir, s, &m, e) ? -1 : 0;
+    if (!rc)
+        log_info("repaired: %s", dir);
+    meta_release(&m);
+    free(dir);
+    return rc;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/archive.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK 65536
+#define LEVEL "6" /* the log is compressed already, and most of a session is the log */
+
+static int failed(struct archive *a, const char *what, struct err *e)
+{
+    const char *why = archive_error_string(a);
+
+    return err_set(e, "%s: %s", what, why ? why : "libarchive gives no reason");
+}
+
+/* ---- writing ---- */
+
+struct archive_out {
+    struct archive *a;
+    int64_t mtime;
+};
+
+/* The compressor splits the input alike for any number of threads, but otherwise for none: one at least. */
+static void use_threads(struct archive *a)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    char text[16];
+
+    snprintf(text, sizeof(text), "%ld", n < 1 ? 1 : n > 16 ? 16 : n);
+    archive_write_set_filter_option(a, "zstd", "threads", text); /* libarchive 3.6 knows it; slower without */
+    archive_clear_error(a);
+}
+
+struct archive_out *archive_out_new(int fd, int64_t mtime, struct err *e)
+{
+    struct archive_out *o = mem_calloc(1, sizeof(*o));
+
+    o->mtime = mtime;
+    o->a = archive_write_new();
+    if (!o->a) {
+        err_set(e, "libarchive: no memory");
+    } else if (archive_write_set_format_gnutar(o->a) || archive_write_add_filter_zstd(o->a) ||
+               archive_write_set_filter_option(o->a, "zstd", "compression-level", LEVEL)) {
+        failed(o->a, "zstd", e);
+    } else {
+        use_threads(o->a);
+        archive_write_set_bytes_in_last_block(o->a, 1);
+        if (!archive_write_open_fd(o->a, fd))
+            return o;
+        failed(o->a, "write", e);
+    }
+    archive_out_free(o);
+    return NULL;
+}
+
+static int add_content(struct archive_out *o, const char *name, int fd, uint64_t size, struct err *e)
+{
+    char chunk[CHUNK];
+
+    for (uint64_t at = 0; at < size;) {
+        size_t want = size - at < CHUNK ? (size_t)(size - at) : CHUNK;
+        ssize_t n = pread(fd, chunk, want, (off_t)at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(e, errno, "%s", name);
+        if (!n)
+            return err_set(e, "%s became shorter while it was read", name);
+        if (archive_write_data(o->a, chunk, (size_t)n) != n)
+            return failed(o->a, name, e);
+        at += (uint64_t)n;
+    }
+    return 0;
+}
+
+int archive_out_add(struct archive_out *o, const char *name, int fd, struct err *e)
+{
+    struct archive_entry *entry = archive_entry_new();
+    struct stat st;
+    int rc = 0;
+
+    if (fstat(fd, &st)) {
+        rc = err_sys(e, errno, "%s", name);
+    } else {
+        archive_entry_set_pathname(entry, name);
+        archive_entry_set_filetype(entry, AE_IFREG);
+        archive_entry_set_perm(entry, 0600);
+        archive_entry_set_size(entry, st.st_size);
+        archive_entry_set_mtime(entry, o->mtime, 0);
+        rc = archive_write_header(o->a, entry) < ARCHIVE_WARN ? failed(o->a, name, e) : 0;
+    }
+    archive_entry_free(entry);
+    return rc ? rc : add_content(o, name, fd, (uint64_t)st.st_size, e);
+}
+
+int archive_out_end(struct archive_out *o, struct err *e)
+{
+    return archive_write_close(o->a) ? failed(o->a, "write", e) : 0;
+}
+
+void archive_out_free(struct archive_out *o)
+{
+    if (o)
+        archive_write_free(o->a);
+    free(o);
+}
+
+/* ---- reading ---- */
+
+struct archive_in {
+    struct archive *a;
+    struct archive_limits limits;
+    struct map names; /* their hashes */
+    uint64_t bytes;   /* unpacked until now */
+};
+
+struct archive_in *archive_in_new(int fd, const struct archive_limits *limits, struct err *e)
+{
+    struct archive_in *in = mem_calloc(1, sizeof(*in));
+
+    in->limits = *limits;
+    in->a = archive_read_new();
+    if (!in->a)
+        err_set(e, "libarchive: no memory");
+    else if (archive_read_support_filter_zstd(in->a) || archive_read_support_format_tar(in->a) ||
+             archive_read_open_fd(in->a, fd, CHUNK))
+        failed(in->a, "no tar archive compressed by zstd", e);
+    else
+        return in;
+    archive_in_free(in);
+    return NULL;
+}
+
+/* One component after another; empty ones and "." say nothing, and so does no archive of ours. */
+static const char *wrong_name(const char *name)
+{
+    if (!*name || *name == '/')
+        return "an absolute path";
+    if (strlen(name) > ARCHIVE_NAME_MAX)
+        return "a name that is too long";
+    for (const char *p = name; *p;) {
+        size_t n = strcspn(p, "/");
+
+        if (n == 2 && !strncmp(p, "..", 2))
+            return "a path that leads out of it";
+        if (!n || (n == 1 && *p == '.'))
+            return "a path with an empty component";
+        p += n + (p[n] == '/');
+    }
+    return NULL;
+}
+
+static const char *wrong_kind(struct archive_entry *entry)
+{
+    if (archive_entry_hardlink(entry))
+        return "a hard link";
+    switch (archive_entry_filetype(entry)) {
+    case AE_IFREG:
+    case AE_IFDIR:
+        return NULL;
+    case AE_IFLNK:
+        return "a symbolic link";
+    case AE_IFCHR:
+    case AE_IFBLK:
+        return "a device";
+    default:
+        return "neither file nor directory";
+    }
+}
+
+/* Names from strangers go to a terminal. */
+static void printable(const char *name, char out[128])
+{
+    size_t i = 0;
+
+    for (; name[i] && i < 120; i++)
+        out[i] = (unsigned char)name[i] < ' ' || name[i] == 127 ? '?' : name[i];
+    snprintf(out + i, 128 - i, "%s", name[i] ? "..." : "");
+}
+
+static int check(struct archive_in *in, struct archive_entry *entry, const char *name, struct err *e)
+{
+    const char *wrong = name ? wrong_kind(entry) : "no name";
+    uint64_t hash;
+    char shown[128];
+
+    printable(name ? name : "", shown);
+    if (!wrong)
+        wrong = wrong_name(name);
+    if (wrong)
+        return err_set(e, "member '%s' is %s: refused, a session's archive has none", shown, wrong);
+    hash = hash_bytes(name, strlen(name));
+    if (map_get(&in->names, hash))
+        return err_set(e, "member '%s' is there twice: refused", shown);
+    if (in->names.n >= ARCHIVE_FILES)
+        return err_set(e, "member '%s' is one of more than %d: refused", shown, ARCHIVE_FILES);
+    map_put(&in->names, hash);
+    return 0;
+}
+
+int archive_in_next(struct archive_in *in, const char **name, struct err *e)
+{
+    struct archive_entry *entry;
+
+    for (;;) {
+        int rc = archive_read_next_header(in->a, &entry);
+
+        if (rc == ARCHIVE_EOF)
+            return 0;
+        if (rc < ARCHIVE_WARN) /* a warning: its name is in no character set that this locale knows */
+            return failed(in->a, "damaged", e);
+        *name = archive_entry_pathname(entry);
+        if (check(in, entry, *name, e))
+            return -1;
+        if (archive_entry_filetype(entry) == AE_IFREG)
+            return 1;
+    }
+}
+
+/* Not what a header says, but what comes out. */
+static int within(struct archive_in *in, int64_t end, struct err *e)
+{
+    uint64_t packed = (uint64_t)archive_filter_bytes(in->a, -1);
+
+    if (in->bytes > in->limits.bytes || end < 0 ||
+        (uint64_t)end > in->limits.bytes) /* sparse files have ends far away */
+        return err_set(e, "more than %llu MiB come out of it: refused (--max-size allows more)",
+                       (unsigned long long)(in->limits.bytes >> 20));
+    if (in->bytes > ARCHIVE_SMALL && in->bytes / in->limits.ratio > packed)
+        return err_set(e, "%llu MiB come out of %llu KiB: refused, sessions don't shrink so much",
+                       (unsigned long long)(in->bytes >> 20), (unsigned long long)(packed >> 10));
+    return 0;
+}
+
+static int put(int fd, const void *p, size_t n, int64_t at, struct err *e)
+{
+    if (lseek(fd, at, SEEK_SET) < 0)
+        return err_sys(e, errno, "seek");
+    return io_write_all(fd, p, n, e);
+}
+
+int archive_in_copy(struct archive_in *in, int fd, struct err *e)
+{
+    const void *p;
+    size_t n;
+    la_int64_t at;
+    int rc;
+
+    while ((rc = archive_read_data_block(in->a, &p, &n, &at)) == ARCHIVE_OK) {
+        in->bytes += n;
+        if (within(in, at + (int64_t)n, e) || put(fd, p, n, at, e))
+            return -1;
+    }
+    return rc == ARCHIVE_EOF ? 0 : failed(in->a, "damaged", e);
+}
+
+void archive_in_free(struct archive_in *in)
+{
+    if (in) {
+        archive_read_free(in->a);
+        map_release(&in->names);
+    }
+    free(in);
+}

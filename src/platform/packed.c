@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/packed.h"
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "model/session_dir.h"
+#include "platform/archive.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The log is compressed, texts shrink to a twentieth or so; zeros to a 30,000th. */
+#define RATIO      1000
+#define DEPTH_MAX  16
+#define ZSTD_MAGIC "\x28\xb5\x2f\xfd" /* RFC 8878, 3.1.1 */
+
+/* ---- writing ---- */
+
+struct packing {
+    struct archive_out *out;
+    const char *top;
+    uint64_t left;
+};
+
+/* meta.json and the log come first: whoever reads a stream knows soon what it is. */
+static int rank(const char *name)
+{
+    return !strcmp(name, SESSION_META) ? 0 : !strcmp(name, SESSION_LOG) ? 1 : 2;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+
+    return rank(x) != rank(y) ? rank(x) - rank(y) : strcmp(x, y);
+}
+
+static int pack_dir(struct packing *p, int dirfd, const char *below, int depth, struct err *e);
+
+static int pack_one(struct packing *p, int dirfd, const char *below, const char *name, int depth,
+                    struct err *e)
+{
+    char *inside = mem_printf("%s%s%s", below, *below ? "/" : "", name), *member;
+    int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
+    struct stat st;
+
+    if (fd < 0 && errno != ELOOP && errno != ENXIO) {
+        rc = err_sys(e, errno, "%s", inside);
+    } else if (fd < 0 || fstat(fd, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+               depth >= DEPTH_MAX) {
+        p->left++;
+    } else if (S_ISDIR(st.st_mode)) {
+        rc = pack_dir(p, fd, inside, depth + 1, e);
+    } else {
+        member = mem_printf("%s/%s", p->top, inside);
+        rc = archive_out_add(p->out, member, fd, e);
+        free(member);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(inside);
+    return rc;
+}
+
+static int pack_dir(struct packing *p, int dirfd, const char *below, int depth, struct err *e)
+{
+    int own = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    DIR *d = own < 0 ? NULL : fdopendir(own);
+    VEC(char *) names = {0};
+    struct dirent *de;
+
+    if (!d) {
+        if (own >= 0)
+            close(own);
+        return err_sys(e, errno, "%s", *below ? below : ".");
+    }
+    while ((de = readdir(d)))
+        if (strcmp(de->d_name, ".") && strcmp(de->d_name, ".."))
+            *vec_push(&names) = mem_strdup(de->d_name);
+    closedir(d);
+    if (names.n)
+        qsort(names.a, names.n, sizeof(*names.a), in_order);
+    for (size_t i = 0; i < names.n; i++) {
+        if (!rc)
+            rc = pack_one(p, dirfd, below, names.a[i], depth, e);
+        free(names.a[i]);
+    }
+    vec_release(&names);
+    return rc;
+}
+
+int packed_write(int dirfd, const struct meta *m, int fd, uint64_t *left, struct err *e)
+{
+    struct packing p = {.top = m->session_id};
+    int rc;
+
+    if (!p.top || !*p.top || strchr(p.top, '/') || *p.top == '.')
+        return err_set(e, "its " SESSION_META " gives no session_id that a directory could be named after");
+    p.out = archive_out_new(fd, (int64_t)m->end_ts, e);
+    if (!p.out)
+        return -1;
+    rc = pack_dir(&p, dirfd, "", 0, e);
+    if (!rc)
+        rc = archive_out_end(p.out, e);
+    archive_out_free(p.out);
+    *left = p.left;
+    return rc;
+}
+
+/* ---- reading ---- */
+
+static int own(int fd, const struct packed_to *to, const char *name, struct err *e)
+{
+    return to->uid != (uid_t)-1 && fchown(fd, to->uid, to->gid) ? err_sys(e, errno, "chown %s", name) : 0;
+}
+
+/* The directory of `name` (owned by the caller), made where it is missing; what follows the last slash is
+ * *base. */
+static int open_parent(const struct packed_to *to, const char *name, const char **base, struct err *e)
+{
+    int at = openat(to->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *slash;
+
+    for (int depth = 0; at >= 0 && (slash = strchr(name, '/')); depth++) {
+        char *part = mem_strndup(name, (size_t)(slash - name));
+        int fd = -1;
+
+        if (depth >= DEPTH_MAX)
+            errno = ELOOP;
+        else if (!mkdirat(at, part, 0700) || errno == EEXIST)
+            fd = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 || own(fd, to, part, e))
+            err_sys(e, errno, "%s", part);
+        close(at);
+        free(part);
+        at = fd;
+        name = slash + 1;
+    }
+    *base = name;
+    return at;
+}
+
+static int take_file(struct archive_in *in, const struct packed_to *to, const char *name, struct err *e)
+{
+    const char *base;
+    int dir = open_parent(to, name, &base, e), fd, rc;
+
+    if (dir < 0)
+        return -1;
+    fd = openat(dir, base, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    close(dir);
+    if (fd < 0)
+        return err_sys(e, errno, "%s", name);
+    rc = archive_in_copy(in, fd, e) ? err_wrap(e, "member '%s'", name) : own(fd, to, name, e);
+    close(fd);
+    return rc;
+}
+
+/* Below the one directory that all members are in. */
+static const char *inside(const char *name, char **top, struct err *e)
+{
+    const char *slash = strchr(name, '/');
+    size_t n = slash ? (size_t)(slash - name) : 0;
+
+    if (!n || !slash[1]) {
+        err_set(e, "member '%.100s' lies in no directory: no session's archive", name);
+        return NULL;
+    }
+    if (!*top)
+        *top = mem_strndup(name, n);
+    if (strncmp(*top, name, n) || (*top)[n]) {
+        err_set(e, "member '%.100s' is not in '%.100s' as those before: no session's archive", name, *top);
+        return NULL;
+    }
+    return slash + 1;
+}
+
+/* All that meta.json lists is as it says. */
+static int check(int dirfd, struct err *e)
+{
+    struct buf text = {0};
+    struct meta m = {0};
+    int rc = io_read_file(dirfd, SESSION_META, &text, e) || meta_parse(&m, buf_str(&text), text.len, e)
+                 ? err_wrap(e, "member '" SESSION_META "'")
+                 : 0;
+
+    for (size_t i = 0; i < m.artifacts.n && !rc; i++)
+        if (session_check(dirfd, &m.artifacts.a[i]) != SESSION_FILE_OK)
+            rc = err_set(
+                e, "member '%.100s' is not what " SESSION_META " says: missing, or its SHA-256 is another",
+                m.artifacts.a[i].path ? m.artifacts.a[i].path : "");
+    buf_release(&text);
+    meta_release(&m);
+    return rc;
+}
+
+int packed_read(int fd, const struct packed_to *to, struct err *e)
+{
+    struct archive_limits limits = {.bytes = to->max_bytes, .ratio = RATIO};
+    struct archive_in *in = archive_in_new(fd, &limits, e);
+    const char *member, *name;
+    char *top = NULL;
+    int rc;
+
+    if (!in)
+        return -1;
+    while ((rc = archive_in_next(in, &member, e)) > 0) {
+        name = inside(member, &top, e);
+        if (!name || take_file(in, to, name, e)) {
+            rc = -1;
+            break;
+        }
+    }
+    if (!rc && !top)
+        rc = err_set(e, "nothing is in it");
+    archive_in_free(in);
+    free(top);
+    return rc ? -1 : check(to->dirfd, e);
+}
+
+/* ---- as an operand ---- */
+
+/* The archive, opened; -1: something else is there. */
+static int open_archive(const char *path)
+{
+    int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : dup(STDIN_FILENO);
+    struct stat st;
+    char magic[4];
+
+    if (fd >= 0 && (fstat(fd, &st) || S_ISDIR(st.st_mode) ||
+                    (S_ISREG(st.st_mode) && (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+                                             memcmp(magic, ZSTD_MAGIC, sizeof(magic)))))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+int packed_is(const char *path)
+{
+    int fd = open_archive(path);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static char *make_room(struct err *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *dir = mem_printf("%s/wprof-unpacked-XXXXXX", tmp && *tmp ? tmp : "/var/tmp");
+
+    if (mkdtemp(dir))
+        return dir;
+    err_sys(e, errno, "%s", dir);
+    free(dir);
+    return NULL;
+}
+
+static int unpack(int fd, const char *dir, struct err *e)
+{
+    struct packed_to to = {.dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                           .uid = (uid_t)-1,
+                           .gid = (gid_t)-1,
+                           .max_bytes = PACKED_BYTES};
+    int rc = to.dirfd < 0 ? err_sys(e, errno, "%s", dir) : packed_read(fd, &to, e);
+
+    if (to.dirfd >= 0)
+        close(to.dirfd);
+    return rc;
+}
+
+int packed_open_meta(struct session *s, const char *path, struct err *e)
+{
+    int fd = path ? open_archive(path) : -1;
+    char *dir;
+
+    if (fd < 0)
+        return session_open_meta(s, path, e);
+    *s = (struct session){0};
+    dir = make_room(e);
+    if (!dir || unpack(fd, dir, e) || session_open_meta(s, dir, e)) {
+        err_wrap(e, "%s", path);
+        if (dir)
+            session_dir_remove(dir);
+        free(dir);
+        close(fd);
+        return -1;
+    }
+    close(fd);
+    free(s->path);
+    s->path = mem_strdup(path);
+    s->unpacked = dir;
+    return 0;
+}

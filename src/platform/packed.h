@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session in one file: a tar archive compressed by zstd, with the session's files below one directory that
+ * is named after its id. wprof-session(5) says more.
+ */
+#ifndef WPROF_PLATFORM_PACKED_H
+#define WPROF_PLATFORM_PACKED_H
+
+#include "base/err.h"
+#include "model/session.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PACKED_BYTES (16ull << 30) /* that are taken out of an archive, unless told otherwise */
+
+/* Writes the session in directory `dirfd` to `fd`: meta.json, the log, then all other regular files in the
+ * order of their names. *left: how many were left out, being no regular files. -1 with `e`. */
+int packed_write(int dirfd, const struct meta *m, int fd, uint64_t *left, struct err *e);
+
+struct packed_to {
+    int dirfd; /* an empty directory */
+    uid_t uid; /* who owns the files; (uid_t)-1: this process's user */
+    gid_t gid;
+    uint64_t max_bytes;
+};
+
+/* Takes all files out, and checks those that meta.json lists. -1 with `e`, which names the member: refused,
+ * with what was written until then left there. */
+int packed_read(int fd, const struct packed_to *to, struct err *e);
+
+int packed_is(const char *path); /* "-", or a file that begins as an archive does */
+
+/* session_open_meta(), of an archive too ("-": on stdin), whose files are in a directory of their own below
+ * $TMPDIR (else /var/tmp) until session_release(). */
+int packed_open_meta(struct session *s, const char *path, struct err *e);
+
+#endif

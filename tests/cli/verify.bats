@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What is whole, what is damaged, and what is saved of it.
+load common
+load packed
+
+setup() {
+    imported_session
+}
+
+@test "verify: whole, damaged, --json, --repair" {
+    run -0 "$WPROF" verify s
+    [[ $output == "s: whole"* && $output == *"events.wlog "*"whole"* ]]
+    cp -r s bad
+    # one byte in the payload of the block of events, type 8
+    python3 - bad/events.wlog <<'END'
+import struct, sys
+log, at = bytearray(open(sys.argv[1], "rb").read()), 16
+while at < len(log):
+    kind, stored = struct.unpack_from("<H", log, at + 4)[0], struct.unpack_from("<I", log, at + 12)[0]
+    if kind == 8:
+        log[at + 24] ^= 1
+    at += 24 + stored
+open(sys.argv[1], "wb").write(log)
+END
+    run -1 "$WPROF" verify s bad
+    [[ $output == *"bad: damaged"*"1 damaged block of events"*"events.wlog "*"changed"* ]]
+    run -1 --separate-stderr "$WPROF" verify --json bad
+    python3 -c 'import json, sys
+[x] = json.load(sys.stdin)
+assert not x["whole"] and x["lost_blocks"] == 1 and {"path": "events.wlog", "state": "changed"} in x["files"], x' <<<"$output"
+    "$WPROF" verify --repair bad
+    run -0 "$WPROF" verify bad-repaired
+    "$WPROF" show --json bad-repaired | grep -q "repaired: 0 events"
+    rm -rf cut && cp -r s cut
+    truncate -s -12 cut/events.wlog # its end block
+    run -1 "$WPROF" verify cut
+    "$WPROF" verify --repair -o mended cut
+    run -0 "$WPROF" verify mended
+    diff <("$WPROF" export s) <("$WPROF" export mended)
+    run -3 "$WPROF" verify --repair -o mended cut
+    [[ $output == *"--force"* ]]
+    run -0 "$WPROF" verify --repair s
+    [[ $output == *"nothing is to be repaired"* ]]
+    run -2 "$WPROF" verify -o x s
+}
+
+holds_samples() {
+    [ "$(samples "$1" hot_a)" -gt 0 ]
+}
+
+@test "verify --repair: a recording whose recorder was killed" {
+    need_tier_a
+    build_workloads
+    "$WPROF" record -q -o killed -- "$WORKLOADS/split" 60 3>&- &
+    recorder=$!
+    until_true 60 holds_samples killed
+    command=$(pgrep -P $recorder | head -1)
+    run -0 "$WPROF" verify killed
+    [[ $output == *"still being recorded"* ]]
+    kill -9 $recorder $command
+    wait $recorder || true
+    run -1 "$WPROF" verify killed
+    [[ $output == *"cut off"* ]]
+    "$WPROF" verify --repair killed
+    run -0 "$WPROF" verify killed-repaired
+    grep -q 'main;hot_a' killed-repaired/folded.txt
+    "$WPROF" -q pack -o k.tar.zst killed-repaired
+    "$WPROF" show k.tar.zst >/dev/null
+}
