@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/import/perf_frames.h"
 
-#include "exchange/import/lines.h"
 #include "platform/demangle.h"
 
 #include <string.h>
 
-_Static_assert((int)TOKENS_PAD <= (int)LINES_PAD, "a line is a token");
-
-/* Instead of a number of frames. */
-#define NO_FRAME   UINT32_MAX
-#define BY_ADDRESS (UINT32_MAX - 1)
+/* Instead of a number of frames: one like `at`, where the address is. */
+#define BY_ADDRESS UINT32_MAX
 
 void perf_frames_release(struct perf_frames *x)
 {
@@ -18,6 +14,7 @@ void perf_frames_release(struct perf_frames *x)
     tokens_release(&x->seen[1]);
     vec_release(&x->runs);
     vec_release(&x->pool);
+    buf_release(&x->text);
 }
 
 static int is_hex(char c)
@@ -162,23 +159,26 @@ static void push_all(struct perf_frames *x, const char *s, size_t n, const char 
 /* The " (" before the module; " (deleted))" belongs to it. */
 static const char *module_of(const char *s, size_t n)
 {
-    size_t end = ends_with(s, n, " (deleted))") ? n - strlen(" (deleted))") : n;
+    static const char deleted[] = " (deleted))";
+    size_t end = ends_with(s, n, deleted) ? n - (sizeof(deleted) - 1) : n;
+    const char *open;
 
-    for (size_t i = end; i > 1; i--)
-        if (s[i - 1] == '(' && s[i - 2] == ' ')
-            return s + i - 2;
+    while ((open = memrchr(s, '(', end)) && open > s) {
+        if (open[-1] == ' ')
+            return open - 1;
+        end = (size_t)(open - s);
+    }
     return NULL;
 }
 
+/* "+0x12" at the end is none of the name. */
 static size_t without_offset(const char *s, size_t n)
 {
-    const char *plus = memrchr(s, '+', n), *p = plus + 3;
+    size_t i = n;
 
-    if (!plus || n - (size_t)(plus - s) <= 3 || memcmp(plus, "+0x", 3) != 0)
-        return n;
-    while (p < s + n && is_hex(*p))
-        p++;
-    return p == s + n ? (size_t)(plus - s) : n;
+    while (i && is_hex(s[i - 1]))
+        i--;
+    return i < n && i > 3 && !memcmp(s + i - 3, "+0x", 3) ? i - 3 : n;
 }
 
 static struct perf_frames_run several(struct perf_frames *x, size_t first)
@@ -202,26 +202,23 @@ static struct perf_frames_run nameless(struct perf_frames *x, const char *module
     return run;
 }
 
-/* "name+0x12 (module)" */
-static struct perf_frames_run parse(struct perf_frames *x, const char *s, size_t n, int java)
+/* s[0..n) is "name (module)", name_n bytes of it the name. */
+static struct perf_frames_run make_run(struct perf_frames *x, const char *s, size_t n, size_t name_n,
+                                       int java)
 {
-    const char *open = n && s[n - 1] == ')' ? module_of(s, n) : NULL;
-    struct perf_frames_run run = {0};
     size_t first = x->pool.n;
+    struct perf_frames_run run;
     char *module;
 
-    if (!open)
-        return (struct perf_frames_run){NO_FRAME, 0};
     if (*s == '(') /* the name of a process, which old versions put there */
-        return run;
-    module = mem_strndup(open + 2, n - 1 - (size_t)(open + 2 - s));
-    n = without_offset(s, (size_t)(open - s));
-    if (n == strlen("[unknown]") && !memcmp(s, "[unknown]", n)) {
+        return (struct perf_frames_run){0};
+    module = mem_strndup(s + name_n + 2, n - 1 - (name_n + 2));
+    if (name_n == strlen("[unknown]") && !memcmp(s, "[unknown]", name_n)) {
         run = nameless(x, module);
-    } else if (!n) {
+    } else if (!name_n) {
         run = (struct perf_frames_run){1, make_frame(x, " ", module, 0, 0)};
     } else {
-        push_all(x, s, n, module, java);
+        push_all(x, s, name_n, module, java);
         run = several(x, first);
     }
     free(module);
@@ -238,11 +235,24 @@ static uint32_t at_address(struct perf_frames *x, uint32_t id, const char *hex)
     return frames_add(&x->store->frames, &f);
 }
 
+/* "name (module)" of "name+0x12 (module)": the same for all places of a function. */
+static void set_text(struct perf_frames *x, const char *s, size_t name_n, const char *open, const char *end)
+{
+    size_t module_n = (size_t)(end - open);
+
+    x->text.len = 0;
+    buf_reserve(&x->text, name_n + module_n + TOKENS_PAD);
+    memcpy(x->text.data, s, name_n);
+    memcpy(x->text.data + name_n, open, module_n);
+    x->text.len = name_n + module_n;
+}
+
 int perf_frames_get(struct perf_frames *x, const char *line, size_t n, int java, struct perf_frames_run *run)
 {
     struct tokens *seen = &x->seen[java != 0];
-    const char *s = line, *end = line + n, *hex;
+    const char *s = line, *end = line + n, *hex, *open;
     uint32_t *known;
+    size_t name_n;
 
     while (s < end && (*s == ' ' || *s == '\t'))
         s++;
@@ -254,13 +264,18 @@ int perf_frames_get(struct perf_frames *x, const char *line, size_t n, int java,
         return -1;
     while (s + 1 < end && *s == ' ' && s[1] != '(')
         s++; /* of a function without a name, a space is left */
-    known = tokens_get(seen, s, (size_t)(end - s), tokens_hash(s, (size_t)(end - s)));
+    open = end[-1] == ')' ? module_of(s, (size_t)(end - s)) : NULL;
+    if (!open)
+        return -1;
+    name_n = without_offset(s, (size_t)(open - s));
+    set_text(x, s, name_n, open, end);
+    known = tokens_get(seen, x->text.data, x->text.len, tokens_hash(x->text.data, x->text.len));
     if (!*known) {
-        *vec_push(&x->runs) = parse(x, s, (size_t)(end - s), java);
+        *vec_push(&x->runs) = make_run(x, x->text.data, x->text.len, name_n, java);
         *known = (uint32_t)x->runs.n;
     }
     *run = x->runs.a[*known - 1];
     if (run->n == BY_ADDRESS)
         *run = (struct perf_frames_run){1, at_address(x, run->at, hex)};
-    return run->n == NO_FRAME ? -1 : 0;
+    return 0;
 }
