@@ -6,6 +6,7 @@
 #include "analyze/gpu_busy.h"
 #include "analyze/gpu_calls.h"
 #include "analyze/gpu_kernels.h"
+#include "analyze/gpu_memory.h"
 #include "analyze/gpu_ranks.h"
 #include "analyze/gpu_steps.h"
 #include "base/log.h"
@@ -69,6 +70,19 @@ void show_gpu_overview(const struct session *s, uint64_t top, const struct text_
     gpu_trace_release(&x);
 }
 
+static void put_memory(const struct session *s, uint64_t top, const struct text_style *style, struct buf *out)
+{
+    struct gpu_memory m;
+    struct table t;
+
+    gpu_memory_init(&m, &s->store);
+    gpu_memory_table(&t, &m, s->meta.start_mono);
+    show_table_text(&t, "Memory: what was allocated and freed", style, out);
+    gpu_memory_askers(&t, &m, top);
+    show_table_text(&t, "Who asked for memory; at the most: when the device had the most of it", style, out);
+    gpu_memory_release(&m);
+}
+
 void show_gpu(const struct session *s, uint64_t top, const struct text_style *style, struct buf *out)
 {
     enum gpu_steps_from from;
@@ -97,6 +111,7 @@ void show_gpu(const struct session *s, uint64_t top, const struct text_style *st
     show_table_text(&t, "Kernels, by time; alone: while nothing else ran", style, out);
     gpu_copies_table(&t, &x, UINT32_MAX);
     show_table_text(&t, "Copies and sets", style, out);
+    put_memory(s, top, style, out);
     gpu_nodes_table(&t, &x, top);
     show_table_text(&t, "Nodes of graphs", style, out);
     gpu_stalls_table(&t, &x, top);
@@ -133,6 +148,19 @@ static void devices_json(const struct gpu_trace *x, uint64_t top, struct json_wr
     table_release(&devices);
 }
 
+static void memory_json(const struct session *s, uint64_t top, struct json_writer *w)
+{
+    struct gpu_memory m;
+    struct table t;
+
+    gpu_memory_init(&m, &s->store);
+    gpu_memory_table(&t, &m, s->meta.start_mono);
+    show_table_json(&t, "memory", w);
+    gpu_memory_askers(&t, &m, top);
+    show_table_json(&t, "allocations", w);
+    gpu_memory_release(&m);
+}
+
 void show_gpu_json(const struct session *s, uint64_t top, struct json_writer *w)
 {
     enum gpu_steps_from from;
@@ -150,6 +178,7 @@ void show_gpu_json(const struct session *s, uint64_t top, struct json_writer *w)
     json_str(w, "steps_from", steps_from[from]);
     gpu_nodes_table(&t, &x, top);
     show_table_json(&t, "graph_nodes", w);
+    memory_json(s, top, w);
     gpu_stalls_table(&t, &x, top);
     show_table_json(&t, "stalls", w);
     gpu_calls_table(&t, &x, top);

@@ -198,8 +198,9 @@ static size_t choose(struct timeline_job *j, enum timeline_lane_kind kind)
 }
 
 /* A thread's calls stand below it: they were planned after it. */
-static const uint8_t kind_order[] = {[TIMELINE_MARKS] = 0,  [TIMELINE_IDLING] = 1, [TIMELINE_STREAM] = 2,
-                                     [TIMELINE_THREAD] = 3, [TIMELINE_CALLS] = 3,  [TIMELINE_METRIC] = 4};
+static const uint8_t kind_order[] = {
+    [TIMELINE_MARKS] = 0,  [TIMELINE_IDLING] = 1, [TIMELINE_RANGES] = 2, [TIMELINE_STREAM] = 3,
+    [TIMELINE_THREAD] = 4, [TIMELINE_CALLS] = 4,  [TIMELINE_METRIC] = 5};
 
 static int by_place(const void *pa, const void *pb)
 {
@@ -279,6 +280,7 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
     j.calls = sort_events(&j, timeline_is_call);
     timeline_gpu_init(&j);
     timeline_gpu_plan(&j);
+    timeline_memory_plan(&j);
     for (uint32_t id = 0; id <= ntasks; id++)
         plan_task(&j, id);
     t->left_lanes = choose(&j, TIMELINE_THREAD);

@@ -23,6 +23,7 @@ void timeline_gpu_release(struct timeline_job *j)
     if (j->gpu.devices.n)
         gpu_host_release(&j->host);
     gpu_trace_release(&j->gpu);
+    gpu_memory_release(&j->memory);
     map_release(&j->call_span);
     vec_release(&j->launched);
     free(j->device_process);
@@ -67,12 +68,35 @@ static void plan_stream(struct timeline_job *j, const struct gpu_device *d, cons
     free(text);
 }
 
+static int is_of(const struct timeline_job *j, const struct event *ev, const struct gpu_device *d)
+{
+    const struct gpu_work *w = gpu_work_of(&j->gpu, ev);
+
+    return w->op == GPU_OPERATOR && w->rank == d->rank && w->device && w->device == d->device;
+}
+
+/* Annotations that no thread made, but a device. They are few, and the first of those of no task. */
+static void plan_ranges(struct timeline_job *j, uint32_t device)
+{
+    for (size_t i = j->calls.first[0]; i < j->calls.first[1]; i++) {
+        struct lane_plan *plan;
+
+        if (!is_of(j, job_event(j, j->calls.list[i]), &j->gpu.devices.a[device]))
+            continue;
+        plan = plan_lane(j, device, TIMELINE_RANGES, "annotations");
+        plan->events = j->calls.list + j->calls.first[0];
+        plan->nevents = j->calls.first[1] - j->calls.first[0];
+        return;
+    }
+}
+
 void timeline_gpu_plan(struct timeline_job *j)
 {
     for (uint32_t i = 0; i < j->gpu.devices.n; i++) {
         const struct gpu_device *d = &j->gpu.devices.a[i];
 
         plan_lane(j, i, TIMELINE_IDLING, "idle");
+        plan_ranges(j, i);
         for (uint32_t k = d->stream; k < d->stream + d->nstreams; k++)
             plan_stream(j, d, &j->gpu.streams.a[k]);
     }
@@ -133,6 +157,22 @@ static void add_stream(struct timeline_job *j, const struct lane_plan *plan)
         const struct event *ev = gpu_event(&j->gpu, &j->gpu.ran.a[i]);
         struct raw_span r = raw_of(j, j->gpu.ran.a[i].event, states[gpu_class_of(&j->gpu, ev)]);
 
+        r.depth = timeline_row(&rows, &r);
+        *vec_push(&j->raws) = r;
+    }
+    vec_release(&rows);
+}
+
+static void add_ranges(struct timeline_job *j, const struct lane_plan *plan)
+{
+    struct timeline_rows rows = {.most = j->o->max_spans ? STREAM_ROWS : UINT16_MAX};
+
+    for (size_t i = 0; i < plan->nevents; i++) {
+        struct raw_span r;
+
+        if (!is_of(j, job_event(j, plan->events[i]), &j->gpu.devices.a[plan->device - 1]))
+            continue;
+        r = raw_of(j, plan->events[i], TIMELINE_OPERATOR);
         r.depth = timeline_row(&rows, &r);
         *vec_push(&j->raws) = r;
     }
@@ -293,6 +333,8 @@ void timeline_gpu_lane(struct timeline_job *j, struct lane_plan *plan)
         add_stream(j, plan);
     else if (plan->lane.kind == TIMELINE_IDLING)
         add_idle(j, plan);
+    else if (plan->lane.kind == TIMELINE_RANGES)
+        add_ranges(j, plan);
     else
         add_calls(j, plan);
     timeline_raws_end(j, plan);

@@ -5,6 +5,7 @@
 
 #include "analyze/fold_frames.h"
 #include "analyze/gpu_host.h"
+#include "analyze/gpu_memory.h"
 #include "analyze/gpu_trace.h"
 #include "analyze/timeline.h"
 
@@ -49,6 +50,7 @@ struct lane_plan {
     size_t raw, nraw;         /* of the job's raw spans */
     uint32_t device;          /* of the job's gpu.devices, + 1; 0: none */
     const struct gpu_stream *stream;
+    uint32_t pool; /* of the job's memory, + 1; 0: another lane */
 };
 
 /* A span of something that ran on a device. */
@@ -82,6 +84,7 @@ struct timeline_job {
     uint8_t *metric_ids; /* string id of the store -> enum metric_id */
     struct timeline_stacks stacks;
     struct gpu_trace gpu;
+    struct gpu_memory memory;
     struct gpu_host host;          /* where there is a device */
     uint32_t *device_process;      /* device -> index into t->processes; 0: not made */
     uint32_t *work_of;             /* work id -> index into t->works + 1 */
@@ -130,6 +133,11 @@ void timeline_calls_plan(struct timeline_job *j, uint32_t task);
 int timeline_is_call(const struct timeline_job *j, const struct event *ev);
 uint32_t timeline_gpu_process(struct timeline_job *j, uint32_t device); /* index; makes it */
 void timeline_gpu_lane(struct timeline_job *j, struct lane_plan *plan);
+/* The same of memory on devices, whose lanes are of metrics. */
+void timeline_memory_plan(struct timeline_job *j);
+void timeline_memory(struct timeline_job *j, struct lane_plan *plan, uint64_t bin);
+/* Appends a point of a lane; those of one bin become one, the highest. */
+void timeline_point(struct timeline_job *j, uint64_t ts, uint64_t value, uint64_t bin, uint64_t *last);
 /* Fills in what a span of an accelerator's event has besides its stack. */
 void timeline_gpu_span(struct timeline_job *j, struct timeline_span *span, uint32_t event);
 /* From what ran to the calls that are shown. */

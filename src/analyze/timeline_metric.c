@@ -101,7 +101,7 @@ static uint64_t value_of(enum metric_id id, const struct event *ev)
     return rate < 1.8e19 ? (uint64_t)(rate + 0.5) : UINT64_MAX;
 }
 
-static void add_point(struct timeline_job *j, uint64_t ts, uint64_t value, uint64_t bin, uint64_t *last)
+void timeline_point(struct timeline_job *j, uint64_t ts, uint64_t value, uint64_t bin, uint64_t *last)
 {
     if (bin && ts / bin == *last) {
         struct timeline_point *before = &j->t->points.a[j->t->points.n - 1];
@@ -151,7 +151,7 @@ void timeline_metric(struct timeline_job *j, struct lane_plan *plan, uint64_t bi
     for (size_t i = 0; i < plan->nmetrics; i++) {
         const struct event *ev = job_event(j, j->metric_events.a[plan->metrics + i]);
 
-        add_point(j, job_time(j, ev->ts), value_of(id, ev), bin, &last);
+        timeline_point(j, job_time(j, ev->ts), value_of(id, ev), bin, &last);
     }
     plan->lane.n = (uint32_t)j->t->points.n - plan->lane.first;
     add_name(j, plan, id);

@@ -220,7 +220,7 @@ static void put_ticks(struct timeline_job *j, struct lane_plan *plan, uint64_t b
 
 static uint64_t point_bin(const struct timeline_job *j)
 {
-    size_t n = 0;
+    size_t n = j->memory.steps.n;
 
     for (size_t i = 0; i < j->s->store.events.n; i++)
         n += j->s->store.events.a[i].kind == EVENT_METRIC;
@@ -237,7 +237,9 @@ void timeline_thin(struct timeline_job *j)
     for (size_t p = 0; p < j->plans.n; p++) {
         struct lane_plan *plan = &j->plans.a[p];
 
-        if (plan->lane.kind == TIMELINE_METRIC)
+        if (plan->pool)
+            timeline_memory(j, plan, points);
+        else if (plan->lane.kind == TIMELINE_METRIC)
             timeline_metric(j, plan, points);
         else
             put_spans(j, plan, j->t->resolution);

@@ -94,15 +94,16 @@ struct timeline_process {
     int device;         /* it is a GPU */
 };
 
-/* Of a device: when it was idle, and each stream; what is too much at a time for one row takes more. Of a
- * thread: its calls, an inner one in the row below. */
+/* Of a device: when it was idle, annotations as they showed on it, and each stream; what is too much at a
+ * time for one row takes more. Of a thread: its calls, an inner one in the row below. */
 enum timeline_lane_kind {
     TIMELINE_THREAD,
     TIMELINE_METRIC,
     TIMELINE_MARKS,
     TIMELINE_STREAM,
     TIMELINE_IDLING,
-    TIMELINE_CALLS
+    TIMELINE_CALLS,
+    TIMELINE_RANGES
 };
 
 struct timeline_lane {
@@ -121,8 +122,8 @@ struct timeline_lane {
     uint64_t short_queued_ns; /* ... and that of delays: both lie in what looks like running */
 };
 
-/* Lanes stand process by process: marks, idle time, streams, threads with their calls, metrics. A lane's
- * spans are sorted by depth, then time; those of one depth do not overlap. */
+/* Lanes stand process by process: marks, idle time, annotations, streams, threads with their calls, metrics.
+ * A lane's spans are sorted by depth, then time; those of one depth do not overlap. */
 struct timeline {
     struct profile stacks; /* strings, frames and nodes alone; node 0 is no stack */
     uint64_t end;

@@ -83,6 +83,11 @@ everything() {
     grep -q '^runtime|cudaLaunchKernel|' events # its name without the version
     ! grep -q cudaGetDevice events              # left out
     [ "$(grep -c '^mark|step ' events)" = 4 ]
+    "$WPROF" show --gpu --json s 2>/dev/null | "$PYTHON" -c 'import json, sys
+d = json.load(sys.stdin)
+m, a = d["memory"][0], d["allocations"][0]
+assert (m["device"], m["memory"], m["peak_bytes"], m["held_bytes"], m["unknown_frees"]) == ("GPU 0", "device", 1 << 20, 0, 0), m
+assert (a["where"], a["allocations"], a["frees"], a["peak_bytes"]) == ("memory", 1, 1, 1 << 20), a'
     [ "$(counter unasked)" = 0 ]
     [ "$(counter stacks)" = "$(counter launches)" ]
     [ "$(counter damaged)" = 0 ]

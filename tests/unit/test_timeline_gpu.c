@@ -94,6 +94,31 @@ static void lanes_of_a_gpu(void **state)
     gpu_fixture_release(&f);
 }
 
+/* As PyTorch's profiler tells of annotations on the device: of no thread, one within the other. */
+static void annotations_on_a_gpu(void **state)
+{
+    struct gpu_work on = {.op = GPU_OPERATOR, .device = 3, .stream = 7}, other = on;
+    struct gpu_fixture f;
+    struct timeline t;
+
+    (void)state;
+    world(&f);
+    gpu_fixture_gpu(&f, "forward", on, 0, 1100, 1700);
+    gpu_fixture_gpu(&f, "all_reduce", on, 0, 1620, 1700);
+    gpu_fixture_gpu(&f, "step", on, 0, 1750, 1810);
+    other.device = 2; /* where nothing ran */
+    gpu_fixture_gpu(&f, "elsewhere", other, 0, 1100, 1200);
+    timeline_build(&t, &f.s, &(struct timeline_opts){0});
+    assert_string_equal(strtab_get(&t.stacks.strings, t.lanes.a[1].name), "annotations");
+    assert_int_equal(t.lanes.a[1].kind, TIMELINE_RANGES);
+    assert_int_equal(t.lanes.a[1].process, 1);
+    expect(&t, "annotations", 0, "operator forward 100-700, operator step 750-810");
+    expect(&t, "annotations", 1, "operator all_reduce 620-700");
+    expect(&t, "stream 7", 0, "kernel k 100-200");
+    timeline_release(&t);
+    gpu_fixture_release(&f);
+}
+
 static void what_ran_points_at_its_call(void **state)
 {
     const struct timeline_span *k, *copy;
@@ -198,7 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_of_a_gpu),    cmocka_unit_test(what_ran_points_at_its_call),
         cmocka_unit_test(pages_are_bounded), cmocka_unit_test(ranks_have_gpus_of_their_own),
-        cmocka_unit_test(a_window_of_it),
+        cmocka_unit_test(a_window_of_it),    cmocka_unit_test(annotations_on_a_gpu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
