@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "export_aiprof.h"
 #include "product.h"
 #include "tables_open.h"
 
@@ -24,7 +25,8 @@ struct export_opts {
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "format", struct export_opts, format, "FORMAT", "folded",
-               "folded|pprof|speedscope|callgrind|chrome|perfetto|witty|csv|ndjson|sqlite", "what to write"),
+               "folded|pprof|speedscope|callgrind|chrome|perfetto|witty|aiprof|csv|ndjson|sqlite",
+               "what to write"),
     OPT_STRING('m', "metric", struct export_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_STRING(0, "only", struct export_opts, only, "WHAT",
                "only what happened during step:12-20, request:7, outside:step"),
@@ -173,16 +175,20 @@ static int export(const struct export_opts *o, const char *path, struct err *e)
         return -1;
     if (o->table && (!x->wants_tables || x == &export_sqlite))
         return err_set(e, "--table is for csv and ndjson: %s has none or all of them", x->name);
+    if (x->directory && (!o->output || !strcmp(o->output, "-")))
+        return err_set(e, "%s is a directory: name it with --output", x->name);
     if (open_session(&s, path, e))
         return -1;
     rc = only_apply(&only, &s, o->only, e);
-    if (!rc)
+    if (!rc && x->directory)
+        rc = export_aiprof_directory(&s, o->only ? &only : NULL, o->output, e);
+    else if (!rc)
         rc = (x->wants_tables     ? export_tables
               : x->wants_events   ? export_events
               : x->wants_topology ? export_topology
               : x->wants_timeline ? export_timeline
                                   : export_profile)(x, o, &s, o->only ? &only : NULL, &out, e);
-    if (!rc)
+    if (!rc && !x->directory)
         rc = write_product(o, &out, e);
     cut_release(&only);
     session_release(&s);

@@ -26,7 +26,7 @@ need_node() {
 }
 
 @test "formats: exported, imported, the same total" {
-    for f in folded pprof speedscope; do
+    for f in folded pprof speedscope callgrind; do
         "$WPROF" -q export -f $f -o "x.$f" s
         "$WPROF" -q import -o "r.$f" "x.$f"
         [ "$(sum "r.$f")" = "$(sum s)" ]
@@ -160,4 +160,52 @@ for (stack, n) in db.execute("SELECT stack, samples FROM folded ORDER BY stack C
     print(stack, n)
 END
     diff had <("$WPROF" export s)
+}
+
+@test "formats: aiprof's directory, imported again, has the same totals" {
+    mkdir -p s/extra/sub
+    echo note >s/extra/sub/note
+    ln -sf /etc/hostname s/extra/link
+    "$WPROF" -q export -f aiprof -o theirs s
+    for f in extra/sub/note flamegraph.svg folded.txt meta.json; do [ -s "theirs/$f" ]; done
+    [ ! -e theirs/extra/link ] && [ ! -e theirs/cupti ]
+    python3 -c 'import json, sys
+m = json.load(open("theirs/meta.json"))
+assert list(m) == ["session_id", "schema_version", "host", "workload", "kind", "pid", "start_ts", "end_ts", "duration_s", "languages", "agent_ver", "notes"], m
+assert m["schema_version"] == 1 and m["kind"] == "cpu-oncpu", m'
+    "$WPROF" -q import -o again theirs
+    [ "$(sum again)" = "$(sum s)" ]
+    run -3 "$WPROF" export -f aiprof -o theirs s
+    [[ $output == *"theirs is not empty"* ]]
+    run -3 "$WPROF" export -f aiprof s
+    [[ $output == *"name it with --output"* ]]
+}
+
+@test "formats: what ran on a GPU keeps its time in every format" {
+    cat >trace.json <<'END'
+{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "g"}], "traceEvents": [
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 8, "ts": 10, "dur": 2, "args": {"correlation": 5}},
+{"ph": "X", "cat": "kernel", "name": "gemm<1, 2>", "pid": 0, "tid": 20, "ts": 15, "dur": 30, "args": {"device": 0, "context": 1, "stream": 20, "correlation": 5, "grid": [4, 2, 1], "block": [64, 1, 1]}},
+{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 21, "ts": 50, "dur": 7.5, "args": {"device": 0, "context": 1, "stream": 21, "correlation": 6, "bytes": 4096}}]}
+END
+    "$WPROF" -q import -o gpu trace.json
+    [ "$(sum -m gpu gpu)" = 37500 ]
+    for f in folded pprof speedscope callgrind; do
+        "$WPROF" -q export -m gpu -f $f -o "gpu.$f" gpu
+        "$WPROF" -q import -o "gpu-$f" "gpu.$f"
+        [ "$(sum "gpu-$f")" = 37500 ] || { echo "$f"; false; }
+    done
+    "$WPROF" -q export -f aiprof -o gpu-theirs gpu
+    python3 - <<'END'
+import json
+kernels = [json.loads(line) for line in open("gpu-theirs/cupti/kernels.jsonl")]
+assert [(k["name"], k["dur_ns"], k["stream"]) for k in kernels] == [("gemm<1, 2>", 30000, 20), ("Memcpy HtoD (Pinned -> Device)", 7500, 21)], kernels
+assert kernels[0]["grid"] == [4, 2, 1] and kernels[1]["bytes"] == 4096
+assert json.load(open("gpu-theirs/meta.json"))["kind"] == "cupti"
+END
+    "$WPROF" -q import -o gpu-again gpu-theirs
+    [ "$(sum -m gpu gpu-again)" = 37500 ]
+    "$WPROF" -q export -f csv -t kernels gpu | python3 -c 'import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+assert [(r["op"], r["dur"], r["grid"], r["bytes"]) for r in rows] == [("kernel", "30000", "4x2x1", ""), ("copy", "7500", "", "4096")], rows'
 }

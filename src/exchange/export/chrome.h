@@ -50,4 +50,8 @@ void chrome_gpu_lane(struct chrome *w, const struct timeline_lane *lane);
 void chrome_gpu_steps(struct chrome *w);
 void chrome_gpu_release(struct chrome *w);
 
+/* Appends what ran as readers know it: "Memcpy HtoD (Pinned -> Device)", a kernel's own name. */
+struct gpu_work;
+void chrome_gpu_name(const char *name, const struct gpu_work *work, struct buf *out);
+
 #endif

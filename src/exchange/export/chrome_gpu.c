@@ -60,11 +60,8 @@ static char side(unsigned p)
     return p == GPU_PAGEABLE || p == GPU_PINNED ? 'H' : p == GPU_ARRAY ? 'A' : 'D';
 }
 
-/* "Memcpy HtoD (Pinned -> Device)": readers go by the name. */
-static void ran_name(const struct chrome *w, const struct gpu_work *work, struct buf *out)
+void chrome_gpu_name(const char *name, const struct gpu_work *work, struct buf *out)
 {
-    const char *name = chrome_string(w, work->name);
-
     if (work->op == GPU_COPY && !strstr(name, "Memcpy"))
         buf_addf(out, "Memcpy %cto%c (%s -> %s)", side(work->from), side(work->to), place(work->from),
                  place(work->to));
@@ -162,7 +159,7 @@ static void put_ran(struct chrome *w, const struct timeline_lane *lane, const st
     uint32_t pid = chrome_pid(w, lane->process);
     struct buf name = {0};
 
-    ran_name(w, work, &name);
+    chrome_gpu_name(chrome_string(w, work->name), work, &name);
     begin_on_stream(w, buf_str(&name), pid, lane->stream);
     json_str(&w->json, "cat", ran_category(work));
     json_f64(&w->json, "ts", chrome_us(s->start));

@@ -26,7 +26,8 @@ struct exporter {
     const char *name;    /* "folded" */
     const char *summary; /* one line, no full stop */
     int wants_timeline, wants_topology, wants_tables, wants_events;
-    int lines; /* wants a profile with lines apart */
+    int directory; /* no single product: see aiprof.h */
+    int lines;     /* wants a profile with lines apart */
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*run)(const struct export_input *in, struct buf *out, struct err *e);
 };
