@@ -192,7 +192,7 @@ END
     [ "$(sum -m gpu gpu)" = 37500 ]
     for f in folded pprof speedscope callgrind; do
         "$WPROF" -q export -m gpu -f $f -o "gpu.$f" gpu
-        "$WPROF" -q import -o "gpu-$f" "gpu.$f"
+        "$WPROF" -q import --from $f -o "gpu-$f" "gpu.$f"
         [ "$(sum "gpu-$f")" = 37500 ] || { echo "$f"; false; }
     done
     "$WPROF" -q export -f aiprof -o gpu-theirs gpu
