@@ -28,8 +28,10 @@ enum {
     NR_SENDFILE = 40,
     NR_SENDTO = 44,
     NR_SENDMSG = 46,
+    NR_SEMOP = 65,
     NR_MSGSND = 69,
     NR_MSGRCV = 70,
+    NR_SEMTIMEDOP = 220,
     NR_MQ_TIMEDSEND = 242,
     NR_MQ_TIMEDRECEIVE = 243,
     NR_SPLICE = 275,
@@ -140,6 +142,18 @@ struct {
     __type(key, struct wire_flow_key);
     __type(value, struct wire_flow);
 } flows SEC(".maps");
+
+/* include/net/tcp_states.h */
+enum { TCP_SYN_SENT = 2, TCP_CLOSE = 7 };
+
+/* Sockets that have asked for a connection in the recording, until it is closed. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 65536);
+    __type(key, __u64);
+    __type(value, __u8);
+} flow_active SEC(".maps");
 
 /* A client of many servers, or a server of many clients, gets no more flows of its own when so many are made
  * that others might find no room. */
@@ -366,12 +380,30 @@ static __always_inline void socket_moved(struct sock *sk, int ret, int direction
             return;
         }
         fill_socket(f, sk);
+        f->active = bpf_map_lookup_elem(&flow_active, &f->sk) != 0;
         if (k.to)
             fill_where(f, &where);
     }
     if (f->family == AF_UNIX && !f->peer_ino && !k.to)
         fill_unix(f, sk);
     flow_count(f, direction, ret);
+}
+
+/* Whoever asks for a connection does so itself; whoever accepts it is told of by nobody. */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(flow_state, struct sock *sk, int from, int to)
+{
+    __u64 t0, address = (__u64)sk;
+    __u8 yes = 1;
+
+    if (to != TCP_SYN_SENT && to != TCP_CLOSE)
+        return 0;
+    t0 = cost_begin();
+    if (to == TCP_CLOSE)
+        bpf_map_delete_elem(&flow_active, &address);
+    else if (is_followed(bpf_get_current_task_btf()->tgid))
+        bpf_map_update_elem(&flow_active, &address, &yes, BPF_ANY);
+    return cost_end(t0);
 }
 
 SEC("tp_btf/sock_send_length")
@@ -554,6 +586,36 @@ static __always_inline void message_moved(struct task_struct *t, __u32 id, __u64
     flow_count(f, direction, bytes);
 }
 
+/* sys/sem.h */
+struct sembuf {
+    __u16 num;
+    __s16 op;
+    __s16 flags;
+};
+
+static __always_inline void semaphore_moved(struct task_struct *t, __u32 id, __u64 operations)
+{
+    struct task_struct___flow *full = (void *)t;
+    struct wire_flow_key k = {.ino = id};
+    struct sembuf first = {};
+    struct wire_flow *f;
+    int is_new;
+
+    if (bpf_probe_read_user(&first, sizeof(first), (void *)operations))
+        return;
+    k.dev = BPF_CORE_READ(full, nsproxy, ipc_ns, ns.inum);
+    f = flow_through(t, &k, WIRE_FLOW_SYSV_SEM, 0, &is_new);
+    if (!f)
+        return;
+    f->net = k.dev;
+    flow_count(f, first.op > 0 ? WIRE_FLOW_OUT : WIRE_FLOW_IN, 0);
+}
+
+static __always_inline int is_semaphore_call(unsigned long nr)
+{
+    return nr == NR_SEMOP || nr == NR_SEMTIMEDOP;
+}
+
 static __always_inline int is_write_end(struct task_struct *t, __u32 fd)
 {
     struct file___flow *file = file_of(t, fd);
@@ -563,7 +625,8 @@ static __always_inline int is_write_end(struct task_struct *t, __u32 fd)
 
 static __always_inline int is_message_call(unsigned long nr)
 {
-    return nr == NR_MSGSND || nr == NR_MSGRCV || nr == NR_MQ_TIMEDSEND || nr == NR_MQ_TIMEDRECEIVE;
+    return nr == NR_MSGSND || nr == NR_MSGRCV || nr == NR_MQ_TIMEDSEND || nr == NR_MQ_TIMEDRECEIVE ||
+           is_semaphore_call(nr);
 }
 
 /* Of what is sent the third argument is the size. */
@@ -573,7 +636,9 @@ static __always_inline void count_message(struct task_struct *t, unsigned long n
     int direction = nr == NR_MSGSND || nr == NR_MQ_TIMEDSEND ? WIRE_FLOW_OUT : WIRE_FLOW_IN;
     __u64 bytes = direction == WIRE_FLOW_OUT ? regs->dx : (__u64)ret;
 
-    if (nr == NR_MSGSND || nr == NR_MSGRCV)
+    if (is_semaphore_call(nr))
+        semaphore_moved(t, regs->di, regs->si);
+    else if (nr == NR_MSGSND || nr == NR_MSGRCV)
         message_moved(t, regs->di, bytes, direction);
     else
         mqueue_moved(t, regs->di, bytes, direction);

@@ -14,15 +14,17 @@ enum wire_flow_kind {
     WIRE_FLOW_EVENTFD,  /* sk: its id, -1: not told */
     WIRE_FLOW_MQUEUE,   /* POSIX; path: "/name" */
     WIRE_FLOW_SYSV_MSG, /* net: its IPC namespace's inode */
+    WIRE_FLOW_SYSV_SEM, /* the same; OUT: added to, IN: taken from or waited for; no bytes */
 };
 
 enum { WIRE_FLOW_OUT, WIRE_FLOW_IN };
 
-/* ino: of the socket's, pipe's, FIFO's or queue's file; an eventfd's address, a System V queue's id. Sockets
- * get numbers that are not used again soon, their addresses in memory and their ports are. */
+/* ino: of the socket's, pipe's, FIFO's or queue's file; an eventfd's address, the id of a System V queue or
+ * set of semaphores. Sockets get numbers that are not used again soon, their addresses in memory and their
+ * ports are. */
 struct wire_flow_key {
     __u64 ino;
-    __u32 dev;   /* of a FIFO's or queue's filesystem, a System V queue's IPC namespace; else 0 */
+    __u32 dev;   /* of a FIFO's or queue's filesystem, System V's IPC namespace; else 0 */
     __u32 tid;   /* in the initial pid namespace */
     __u64 start; /* of the thread: tids are used again */
     __u64 to; /* of what a datagram socket that is connected to nobody sent: a number for where to; else 0 */
@@ -38,6 +40,8 @@ struct wire_flow {
     __u16 family, protocol, type;
     __u16 port, peer_port; /* host order; the peer is where it was sent, with key.to */
     __u8 kind, path_len;
+    __u8 active, pad[3]; /* of a TCP connection: this end asked for it, in the recording; 0: accepted it, or
+                            not known */
     __u8 addr[16], peer_addr[16];
     char path[WIRE_FLOW_PATH]; /* unix sockets: what either end is bound to, or where it was sent (key.to);
                                   FIFOs: the last part of the name */

@@ -218,7 +218,7 @@ void graph_union(struct graph *out, const struct graph *a, const struct graph *b
 }
 
 /* Nodes whose byte in `nodes` is not 0, edges whose byte in `edges` is not (NULL: all between such nodes). */
-static void copy_chosen(struct graph *out, const struct graph *g, const uint8_t *nodes, const uint8_t *edges)
+void graph_chosen(struct graph *out, const struct graph *g, const uint8_t *nodes, const uint8_t *edges)
 {
     struct graph_node **map = mem_calloc(g->nodes.n + 1, sizeof(*map));
 
@@ -248,7 +248,7 @@ void graph_difference(struct graph *out, const struct graph *a, const struct gra
         if (edges[i])
             nodes[e->a->index] = nodes[e->b->index] = 1;
     }
-    copy_chosen(out, a, nodes, edges);
+    graph_chosen(out, a, nodes, edges);
     free(nodes);
     free(edges);
 }
@@ -259,7 +259,7 @@ void graph_filter(struct graph *out, const struct graph *g, graph_keep *keep, vo
 
     for (size_t i = 0; i < g->nodes.n; i++)
         nodes[i] = keep(arg, g->nodes.a[i]) != 0;
-    copy_chosen(out, g, nodes, NULL);
+    graph_chosen(out, g, nodes, NULL);
     free(nodes);
 }
 
@@ -363,7 +363,7 @@ void graph_around(struct graph *out, const struct graph *g, const struct graph_n
     }
     for (size_t i = 0; i < g->nodes.n; i++)
         nodes[i] = w.distance[i] != 0;
-    copy_chosen(out, g, nodes, NULL);
+    graph_chosen(out, g, nodes, NULL);
     free(nodes);
     free(w.distance);
     free(w.ends);

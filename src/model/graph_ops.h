@@ -46,6 +46,9 @@ void graph_difference(struct graph *out, const struct graph *a, const struct gra
 typedef int graph_keep(void *arg, const struct graph_node *n);
 void graph_filter(struct graph *out, const struct graph *g, graph_keep *keep, void *arg);
 
+/* All nodes but those whose `nodes` is 0, and edges but those whose `edges` is 0; by index. */
+void graph_chosen(struct graph *out, const struct graph *g, const uint8_t *nodes, const uint8_t *edges);
+
 /* Nodes whose id or label fits the pattern (fnmatch; without * ? [ it is a part of it). Returns how many. */
 size_t graph_match(struct graph *out, const struct graph *g, const char *pattern);
 

@@ -152,12 +152,19 @@ static void leave_out(struct bpf_program *const *progs, size_t n, struct bpf_map
 
 /* The programs for what goes over sockets and pipes: of pipes on demand; of sockets at tracepoints, or where
  * functions return. */
-enum { FLOW_PIPE, FLOW_POINTS, FLOW_EXITS = FLOW_POINTS + 2, FLOW_PROGRAMS = FLOW_EXITS + 8 };
+enum {
+    FLOW_PIPE,
+    FLOW_STATE, /* in either case */
+    FLOW_POINTS,
+    FLOW_EXITS = FLOW_POINTS + 2,
+    FLOW_PROGRAMS = FLOW_EXITS + 8
+};
 
 static void flow_programs(const struct bpfside *b, struct bpf_program *progs[FLOW_PROGRAMS])
 {
     struct bpf_program *all[FLOW_PROGRAMS] = {
         b->skel->progs.flow_pipe,
+        b->skel->progs.flow_state,
         b->skel->progs.flow_send,
         b->skel->progs.flow_receive,
         b->skel->progs.flow_exit_inet_sendmsg,
@@ -171,6 +178,12 @@ static void flow_programs(const struct bpfside *b, struct bpf_program *progs[FLO
     };
 
     memcpy(progs, all, sizeof(all));
+}
+
+static void leave_out_flows(const struct bpfside *b, struct bpf_program *const *progs)
+{
+    leave_out(progs, FLOW_PROGRAMS, b->skel->maps.flows);
+    bpf_map__set_autocreate(b->skel->maps.flow_active, false);
 }
 
 /* Groups of programs that a recording can do without. */
@@ -192,7 +205,7 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
     if (!(with & WITH_USED))
         leave_out(used_progs, USED_PROGRAMS, b->skel->maps.used_tasks);
     if (!(with & (WITH_FLOWS | WITH_EXITS)))
-        leave_out(flow_progs, FLOW_PROGRAMS, b->skel->maps.flows);
+        leave_out_flows(b, flow_progs);
     for (size_t i = FLOW_POINTS; i < FLOW_PROGRAMS; i++)
         bpf_program__set_autoload(flow_progs[i], (with & (i < FLOW_EXITS ? WITH_FLOWS : WITH_EXITS)) != 0);
     b->flow_exits = (with & WITH_EXITS) != 0;
@@ -527,7 +540,7 @@ int bpfside_flows_start(struct bpfside *b, int pipes, struct err *e)
     }
     flow_programs(b, progs);
     for (size_t i = 0; i < FLOW_PROGRAMS; i++) {
-        int wanted = i == FLOW_PIPE ? pipes : b->flow_exits == (i >= FLOW_EXITS);
+        int wanted = i == FLOW_PIPE ? pipes : i == FLOW_STATE ? 1 : b->flow_exits == (i >= FLOW_EXITS);
 
         if (wanted && attach(&b->flows, progs[i], e) < 0)
             return -1;

@@ -3,6 +3,8 @@
 #include "record/topology.h"
 #include "record/topology_ends.h"
 
+#include "model/graph_ops.h"
+
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +30,8 @@ struct teller {
     const struct flows_limits *limits;
     struct flows_told *told;
     struct ends ends;
-    struct map touched; /* edges that have been counted from 0, by address */
+    struct map touched;   /* edges that have been counted from 0, by address */
+    struct map listening; /* ports */
 };
 
 /* ---- helpers ---- */
@@ -245,20 +248,47 @@ static struct graph_node *own_node(struct teller *t, const struct end *e, const 
     return n;
 }
 
+/* Ports that a look has found somebody listening at. */
+static void find_listening(struct teller *t)
+{
+    for (size_t i = 0; i < t->g->edges.n; i++) {
+        const struct graph_edge *e = t->g->edges.a[i];
+
+        if (e->kind == GRAPH_EDGE_LISTEN && e->b->kind == GRAPH_SOCKET)
+            *map_put(&t->listening, (uint64_t)graph_attr_int(&e->b->attrs, "socket_port", 0)) = 1;
+    }
+}
+
+/* Whether socket a, of e, was asked for the connection with b, of `other` where that is known. What the
+ * command's processes did not ask for they accepted; of others that were there before it is told by looks, or
+ * guessed: a server has the lower port. */
+static int is_server(const struct teller *t, const struct end *e, const struct end *other,
+                     struct graph_node *a, struct graph_node *b)
+{
+    int mine = map_get(&t->listening, e->f->port) != NULL,
+        its = map_get(&t->listening, e->f->peer_port) != NULL;
+
+    if (e->f->active || (other && other->f->active))
+        return !e->f->active;
+    if (graph_find_edge(t->g, GRAPH_EDGE_CONNECT, b, a))
+        return 1;
+    if (graph_find_edge(t->g, GRAPH_EDGE_CONNECT, a, b))
+        return 0;
+    if (t->limits->launched && e->f->protocol == IPPROTO_TCP)
+        return 1;
+    return mine != its ? mine : e->f->port < e->f->peer_port;
+}
+
 /* What came to e is what `other` sent, where that is known: it may be read in other pieces. */
 static void tell_connection(struct teller *t, const struct end *e, const struct end *other,
                             struct graph_node *a, struct graph_node *b)
 {
-    int mine_is_server = e->f->port < e->f->peer_port;
+    int mine_is_server = is_server(t, e, other, a, b);
     struct graph_edge *c;
 
-    if (graph_find_edge(t->g, GRAPH_EDGE_CONNECT, b, a))
-        mine_is_server = 1;
-    else if (graph_find_edge(t->g, GRAPH_EDGE_CONNECT, a, b))
-        mine_is_server = 0;
     c = edge(t, GRAPH_EDGE_CONNECT, mine_is_server ? b : a, mine_is_server ? a : b, e);
     flow(c, a, e->bytes, e->messages, WIRE_FLOW_OUT);
-    if (other)
+    if (other && other->peer >= 0)
         flow(c, b, other->bytes, other->messages, WIRE_FLOW_OUT);
     else
         flow(c, b, e->bytes, e->messages, WIRE_FLOW_IN);
@@ -285,7 +315,7 @@ static void tell_pair(struct teller *t, const struct end *e, const struct end *o
     x = own_node(t, e, &a);
     y = own_node(t, other, &b);
     if (x && y)
-        tell_connection(t, e, other->peer >= 0 ? other : NULL, x, y);
+        tell_connection(t, e, other, x, y);
     vec_release(&a.list);
     vec_release(&b.list);
 }
@@ -403,6 +433,8 @@ static enum graph_relation channel_edge(const struct end *e)
         return GRAPH_EDGE_MQUEUE;
     case WIRE_FLOW_SYSV_MSG:
         return GRAPH_EDGE_SYSV_MSG;
+    case WIRE_FLOW_SYSV_SEM:
+        return GRAPH_EDGE_SYSV_SEM;
     default:
         return GRAPH_EDGE_PIPE;
     }
@@ -421,9 +453,13 @@ static struct graph_node *channel_node(struct teller *t, const struct end *e)
     case WIRE_FLOW_EVENTFD:
         return graph_numbered(t->g, GRAPH_EVENTFD, (int64_t)e->f->sk);
     case WIRE_FLOW_SYSV_MSG:
+    case WIRE_FLOW_SYSV_SEM:
         snprintf(text, sizeof(text), "%u", (unsigned)e->flows->key.ino);
         snprintf(ns, sizeof(ns), "%u", e->f->net);
-        return graph_add(t->g, &(struct graph_id){.kind = GRAPH_SYSV_MSG, .instance = ns, .field = {text}});
+        return graph_add(t->g, &(struct graph_id){.kind = e->f->kind == WIRE_FLOW_SYSV_SEM ? GRAPH_SYSV_SEM
+                                                                                           : GRAPH_SYSV_MSG,
+                                                  .instance = ns,
+                                                  .field = {text}});
     default:
         return graph_numbered(t->g, GRAPH_PIPE, (int64_t)e->flows->key.ino);
     }
@@ -450,6 +486,8 @@ static void tell_channel(struct teller *t, const struct end *e)
             flow(to, p->node, p->bytes, p->messages, WIRE_FLOW_OUT);
             set_path(t, to, e);
             note_threads(t, p, to);
+            if (all.list.n == 2 && !graph_relation(kind)->directed) /* what else but for the other */
+                flow(to, reader->node, reader->bytes, reader->messages, WIRE_FLOW_OUT);
             graph_edge_weight(to, 1);
         } else if (!reader || !e->messages[WIRE_FLOW_OUT]) {
             object = seen_node(t, channel_node(t, e), e);
@@ -514,14 +552,78 @@ static void forget_counts(struct graph *g)
     }
 }
 
+/* ---- what is below the limits ---- */
+
+static int is_recorded(const struct graph_node *n)
+{
+    return n->kind == GRAPH_PROCESS && strstr(n->source, "recording");
+}
+
+/* Sockets of processes whose messages are counted. */
+static uint8_t *find_counted(const struct graph *g)
+{
+    uint8_t *counted = mem_calloc(g->nodes.n + 1, 1);
+
+    for (size_t i = 0; i < g->edges.n; i++) {
+        const struct graph_edge *e = g->edges.a[i];
+
+        if (e->kind == GRAPH_EDGE_OWN && e->b->kind == GRAPH_SOCKET && is_recorded(e->a))
+            counted[e->b->index] = 1;
+    }
+    return counted;
+}
+
+/* A connection that a look has found, and of which nothing was told. */
+static int is_silent(const struct teller *t, const uint8_t *counted, const struct graph_edge *e)
+{
+    if (map_get(&t->touched, (uint64_t)(uintptr_t)e))
+        return 0;
+    if (e->kind == GRAPH_EDGE_CONNECT)
+        return counted[e->a->index] || counted[e->b->index];
+    return (e->kind == GRAPH_EDGE_TCP || e->kind == GRAPH_EDGE_UDP || e->kind == GRAPH_EDGE_UNIX) &&
+           (is_recorded(e->a) || is_recorded(e->b));
+}
+
+/* Their sockets, too, unless something else joins them. */
+static void leave_silent_out(struct teller *t)
+{
+    struct graph *g = t->g, out;
+    uint8_t *counted = find_counted(g), *edges = mem_calloc(g->edges.n + 1, 1),
+            *nodes = mem_calloc(g->nodes.n + 1, 1), *lost = mem_calloc(g->nodes.n + 1, 1);
+
+    for (size_t i = 0; i < g->edges.n; i++) {
+        const struct graph_edge *e = g->edges.a[i];
+
+        edges[i] = !is_silent(t, counted, e);
+        if (!edges[i])
+            lost[e->a->index] = lost[e->b->index] = 1;
+        else if (e->kind != GRAPH_EDGE_OWN)
+            nodes[e->a->index] = nodes[e->b->index] = 1;
+    }
+    for (size_t i = 0; i < g->nodes.n; i++)
+        nodes[i] |= !lost[i] || g->nodes.a[i]->kind != GRAPH_SOCKET;
+    graph_init(&out);
+    graph_chosen(&out, g, nodes, edges);
+    graph_release(g);
+    *g = out;
+    free(counted);
+    free(edges);
+    free(nodes);
+    free(lost);
+}
+
 void flows_tell(struct graph *g, struct flows *f, const struct flows_limits *limits, struct flows_told *told)
 {
     struct teller t = {.g = g, .limits = limits, .told = told};
 
     forget_counts(g);
+    find_listening(&t);
     ends_find(&t.ends, f);
     for (size_t i = 0; i < t.ends.list.n; i++)
         tell(&t, i);
+    if (limits->min_bytes || limits->min_messages)
+        leave_silent_out(&t);
     ends_release(&t.ends);
     map_release(&t.touched);
+    map_release(&t.listening);
 }

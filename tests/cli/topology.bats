@@ -20,6 +20,25 @@ else:
         s.send(b"x" * 100)
         time.sleep(0.01)'
 
+# Two processes by one connection with 100 bytes, a pair of others by one with 10,000; for half a second.
+SMALL_AND_LARGE='import os, socket, time
+l = socket.create_server(("127.0.0.1", 0))
+for size in (100, 10000):
+    server = os.fork()
+    if not server:
+        s = l.accept()[0]
+        l.close()
+        while s.recv(65536):
+            pass
+        os._exit(0)
+    if not os.fork():
+        s = socket.create_connection(l.getsockname())
+        s.sendall(b"x" * size)
+        time.sleep(0.5)
+        os._exit(0)
+for n in range(4):
+    os.wait()'
+
 setup() {
     need_tier_a
     need_python socket
@@ -186,6 +205,28 @@ os.wait()'
     done
 }
 
+@test "System V semaphores with --pipe-bytes: who adds, for whom" {
+    "$WPROF" record -q --collect topology --pipe-bytes -o "$dir" -- "$PYTHON" -c '
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+id = libc.semget(0, 1, 0o600) # IPC_PRIVATE
+assert id >= 0
+def op(n):
+    assert not libc.semop(id, struct.pack("=HhH", 0, n, 0), ctypes.c_size_t(1))
+pid = os.fork()
+if not pid:
+    for n in range(7):
+        op(1)
+    os._exit(0)
+for n in range(7):
+    op(-1)
+os.wait()
+libc.semctl(id, 0, 0) # IPC_RMID
+print("a=%d b=%d" % (pid, os.getpid()))' >"$BATS_TEST_TMPDIR/said"
+    eval "$(tr ' ' ';' <"$BATS_TEST_TMPDIR/said")"
+    in_graph 'flow("sysv-sem", a, b) == [0, 7, 0, 0]'
+}
+
 @test "a process that lives for an instant, with its parent" {
     "$WPROF" record -q -o "$dir" -- sh -c '"$0" -c "pass"; /bin/true; sleep 0.05' "$PYTHON"
     in_graph 'len(processes("true")) == 1 and processes("true")[0]["attrs"]["ended"]'
@@ -216,6 +257,35 @@ os.wait()'
     rm -r "$dir"
     talk tcp4 --limits witty --min-messages 1
     in_graph 'flow("tcp", a, b)'
+}
+
+@test "limits: what a look has found of a small connection is left out, too" {
+    "$WPROF" record -q --collect topology --interval 100ms --min-bytes 8k -o "$dir" -- "$PYTHON" -c "$SMALL_AND_LARGE"
+    in_graph 'coverage("looks")["seen"] >= 1 and len(of_kind("tcp")) == 1 and len(of_kind("connect")) == 1'
+    in_graph 'len([n for n in g["nodes"] if n["kind"] == "socket" and n["attrs"].get("state") != "listen"]) == 1' # the client's: the server's has the listener's address
+    in_graph '"1 below the limits" in coverage("flows")["detail"]'
+}
+
+@test "who asked for a connection is known, whatever the ports are" {
+    "$WPROF" record -q --collect topology -o "$dir" -- "$PYTHON" -c '
+import os, socket
+l = socket.socket()
+for port in range(65000, 60000, -1):
+    try:
+        l.bind(("127.0.0.1", port))
+        break
+    except OSError:
+        pass
+l.listen()
+if not os.fork():
+    for n in range(3):
+        socket.create_connection(l.getsockname()).sendall(b"x")
+    os._exit(0)
+for n in range(3):
+    l.accept()[0].recv(1)
+os.wait()
+print(port)' >"$BATS_TEST_TMPDIR/said"
+    in_graph "[nodes[e['b']]['attrs']['socket_port'] for e in of_kind('connect')] == [$(cat "$BATS_TEST_TMPDIR/said")] * 3"
 }
 
 @test "two ranks of a training by gloo: which process, which thread, how much" {
