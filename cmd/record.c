@@ -12,9 +12,11 @@
 #include "record/recorder.h"
 #include "record/signal_name.h"
 #include "record/tiers.h"
+#include "record_rank.h"
 #include "record_repeat.h"
 #include "record_seal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,14 +32,15 @@ struct record_opts {
     int jit_names, jvm, whole_graphs;
     int kill, force, keep_going, inlines, source, whole_machine, quiet, verbose, sudo, as_caller;
     uint64_t repeat;
-    const char *against;
+    const char *against, *ranks;
     const char *front; /* the collecting half's: elevate.h */
     struct opt_list pids;
 };
 
 static const struct opt options[] = {
     OPT_STRING('o', "output", struct record_opts, output, "DIR",
-               "the session's directory (default: wprof-WORKLOAD-TIME-ID here)"),
+               "the session's directory (default: wprof-WORKLOAD-TIME-ID here); %r is the rank, %h the host, "
+               "%j the job"),
     OPT_UINT('F', "frequency", struct record_opts, frequency, "HZ", "99", "record.frequency",
              "samples per second and CPU"),
     OPT_STRING('e', "event", struct record_opts, event, "EVENT",
@@ -94,6 +97,8 @@ static const struct opt options[] = {
              "record the command N times, into a folder of sessions that wprof diff takes"),
     OPT_STRING(0, "against", struct record_opts, against, "CMD",
                "in turn with CMD, its base: into the folders base and new"),
+    OPT_STRING(0, "ranks", struct record_opts, ranks, "LIST",
+               "record these ranks alone, such as 0,7-8; others run as without wprof"),
     OPT_FLAG(0, "sudo", struct record_opts, sudo,
              "let sudo run the half that collects; the command stays yours"),
     OPT_STRING(0, "front", struct record_opts, front, "SOCKET", NULL),
@@ -125,6 +130,10 @@ static int check(const struct record_opts *o, int argc)
         return command_usage(&cmd_record, "--keep-going needs a command");
     if (o->kill && !argc && !o->front)
         return command_usage(&cmd_record, "--kill needs a command: what wprof hasn't started it doesn't end");
+    if (o->ranks && !argc)
+        return command_usage(&cmd_record, "--ranks needs a command");
+    if (o->ranks && record_rank_chosen(o->ranks, &e) < 0)
+        return command_usage(&cmd_record, "%s", e.msg);
     if ((o->repeat || o->against) && !argc)
         return command_usage(&cmd_record, "--repeat and --against need a command");
     if (o->sudo && geteuid() && o->kill)
@@ -304,28 +313,70 @@ static int record_one(void *arg, const char *dir, char **argv)
     return record(&o, argc, argv);
 }
 
-static int run(const void *values, const struct config *cfg, int argc, char **argv)
+/* A rank that is not to be recorded becomes its command. */
+static int exec_command(char **argv)
 {
-    const struct record_opts *o = values;
+    int why;
+
+    execvp(argv[0], argv);
+    why = errno;
+    log_error("%s: %s", argv[0], strerror(why));
+    return why == ENOENT ? SPAWN_NOT_FOUND : SPAWN_NOT_EXECUTABLE;
+}
+
+/* What -o names, by this rank: owned by the caller. NULL, and *code: it names nothing, or its folder cannot
+ * be made. */
+static char *name_output(const char *pattern, int *code)
+{
+    struct err e = {0};
+    char *dir = record_rank_name(pattern, &e);
+
+    if (!dir) {
+        *code = command_usage(&cmd_record, "%s", e.msg);
+    } else if (record_rank_parents(dir, &e)) {
+        log_error("%s", e.msg);
+        *code = SPAWN_FAILED;
+        free(dir);
+        dir = NULL;
+    }
+    return dir;
+}
+
+static int record_all(struct record_opts *o, int argc, char **argv)
+{
     struct record_repeat several = {.times = o->repeat ? o->repeat : 1,
                                     .against = o->against,
                                     .dir = o->output,
                                     .argv = argv,
                                     .record = record_one,
-                                    .arg = (void *)values};
+                                    .arg = o};
     struct err e = {0};
     int code;
 
-    if (o->quiet || o->verbose)
-        log_set_level(o->verbose ? LOG_DEBUG : LOG_ERROR);
-    code = check(o, argc);
-    if (code)
-        return code;
     if (!o->repeat && !o->against)
         return record(o, argc, argv);
     code = record_repeat(&several, &e);
     if (e.msg[0])
         log_error("%s", e.msg);
+    return code;
+}
+
+static int run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    struct record_opts o = *(const struct record_opts *)values;
+    char *dir = NULL;
+    int code;
+
+    if (o.quiet || o.verbose)
+        log_set_level(o.verbose ? LOG_DEBUG : LOG_ERROR);
+    code = check(&o, argc);
+    if (!code && o.ranks && !record_rank_chosen(o.ranks, NULL))
+        return exec_command(argv);
+    if (!code && o.output && strchr(o.output, '%'))
+        o.output = dir = name_output(o.output, &code);
+    if (!code)
+        code = record_all(&o, argc, argv);
+    free(dir);
     return code;
 }
 
@@ -342,6 +393,7 @@ const struct command cmd_record = {
                 "wprof record -F 999 -o slow --duration 30s -- ./server --port 80\n"
                 "wprof record -p 4711 --duration 10s\n"
                 "wprof record --sudo -- ./train.sh\n"
+                "mpirun -np 4 wprof record -o 'run-%j/%h-r%r' -- ./solver\n"
                 "wprof record --repeat 5 -o runs --against './app-1.2' -- ./app-1.3",
     .run = run,
 };
