@@ -59,6 +59,14 @@ plugins() {
     done
 }
 
+# The host's /etc/ld.so.preload names libraries for the host's C library: one that needs a newer one than ours would keep us from
+# starting. The loader has no option against it, so it looks at a path as long that is never there.
+forget_preload() {
+    local was=/etc/ld.so.preload never=/proc/self/nothing
+    [ "$(grep -aoF $was "$1" | wc -l)" = 1 ] || die "$1: where it reads $was from is not found"
+    sed -i "s|${was//./\\.}|$never|" "$1"
+}
+
 # What is in the plugins that are here, from the list that the installed Graphviz has of its own.
 plugin_list() {
     local dir config file
@@ -92,6 +100,7 @@ libraries() {
     done <"$work/libraries"
     [ -e "$parts/$loader" ] || die "this is no x86-64 Linux with the GNU C library"
     chmod 755 "$parts/$loader"
+    forget_preload "$parts/$loader"
     plugin_list
 }
 
@@ -141,6 +150,7 @@ licences() {
         package=${package%% *}
         [ -e "$licences/$package" ] || licence_of "$package" >"$licences/$package"
     done <"$work/libraries"
+    echo "$loader is changed: it does not read /etc/ld.so.preload" >>"$licences/LIST"
     find "$licences" -empty -delete
     for path in $(grep -ohE '/usr/share/common-licenses/[A-Za-z0-9.+-]+' "$licences"/* | sed 's/[.]*$//' | sort -u); do
         [ ! -f "$path" ] || install -m 644 "$path" "$licences/${path##*/}"
