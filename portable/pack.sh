@@ -28,7 +28,7 @@ die() {
 
 program() {
     ! ldd "$build/wprof" | grep -qE 'lib(a|ub)san' || die "$build has sanitizers: build without SAN=1"
-    make -s --no-print-directory -C "$source" O="$build" DESTDIR="$root" PREFIX= install-files >/dev/null
+    env -u MAKEFLAGS -u MAKELEVEL make -s --no-print-directory -C "$source" O="$build" DESTDIR="$root" PREFIX= install-files >/dev/null
     mv "$root/bin/wprof" "$parts/wprof"
     strip --strip-all "$parts/wprof"
     strip --strip-debug "$parts/libwprof-cuda.so"
