@@ -41,7 +41,7 @@ endif
 
 LDLIBS := $(if $(NO_BPF),,-lbpf) -ldw -lelf $(if $(HAVE_LZMA),-llzma) -lzstd -lz -lmd -linih -liberty $(if $(HAVE_PFM),-lpfm) \
           $(if $(HAVE_GRAPHVIZ),-lgvc -lcgraph) $(if $(HAVE_CMARK),-lcmark) $(if $(HAVE_SQLITE),-lsqlite3) \
-          $(if $(HAVE_ARCHIVE),-larchive) -lm -ldl -lpthread
+          -lm -ldl -lpthread
 
 # A library left out takes its one file with it; the other file of the pair then gives what is there without it.
 # $(call left_out,WANTED,FILE): FILE_none where FILE is wanted, else FILE.
@@ -101,7 +101,7 @@ $(O)/features.mk: Makefile $(O)/flags
 	@{ echo 'HAVE_PFM := $(if $(NO_PFM),,$(call probe,perfmon/pfmlib.h,-lpfm))'; \
 	echo 'HAVE_LZMA := $(if $(NO_LZMA),,$(call probe,lzma.h,-llzma))'; \
 	echo 'HAVE_CMARK := $(if $(NO_CMARK),,$(call probe,cmark.h,-lcmark))'; \
-	echo 'HAVE_ARCHIVE := $(if $(NO_ARCHIVE),,$(call probe,archive.h,-larchive))'; \
+	echo 'HAVE_ARCHIVE := $(if $(NO_ARCHIVE),,$(call probe,archive.h,))'; \
 	echo 'HAVE_SQLITE := $(if $(NO_SQLITE),,$(call probe,sqlite3.h,-lsqlite3))'; \
 	echo 'HAVE_GRAPHVIZ := $(if $(NO_GRAPHVIZ),,$(call probe,graphviz/gvc.h,-lgvc -lcgraph))'; } >$@.tmp
 	@mv $@.tmp $@

@@ -88,9 +88,15 @@ of_libc() {
     done
 }
 
+# What the program loads when it needs it.
+on_demand() {
+    /sbin/ldconfig -p | awk '$1 == "libarchive.so.13" && /x86-64/ { print $1, $NF; exit }'
+}
+
 libraries() {
     local file path
     plugins >"$work/plugins"
+    on_demand >>"$work/plugins"
     # shellcheck disable=SC2046
     loaded "$build/wprof" $(awk '{ print $2 }' "$work/plugins") >"$work/loaded"
     of_libc >"$work/of_libc"

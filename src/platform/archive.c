@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "platform/symbols.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -19,9 +20,67 @@
 #define CHUNK 65536
 #define LEVEL "6" /* the log is compressed already, and most of a session is the log */
 
-static int failed(struct archive *a, const char *what, struct err *e)
+/* It brings libxml2 and ICU with it: 3 MB and 6 million instructions that no command but those which need it
+ * should pay. */
+#define LIBRARY "libarchive.so.13"
+#define FUNCTIONS(X)                                                                                         \
+    X(clear_error)                                                                                           \
+    X(entry_filetype)                                                                                        \
+    X(entry_free)                                                                                            \
+    X(entry_hardlink)                                                                                        \
+    X(entry_new)                                                                                             \
+    X(entry_pathname)                                                                                        \
+    X(entry_set_filetype)                                                                                    \
+    X(entry_set_mtime)                                                                                       \
+    X(entry_set_pathname)                                                                                    \
+    X(entry_set_perm)                                                                                        \
+    X(entry_set_size)                                                                                        \
+    X(error_string)                                                                                          \
+    X(filter_bytes)                                                                                          \
+    X(read_data_block)                                                                                       \
+    X(read_free)                                                                                             \
+    X(read_new)                                                                                              \
+    X(read_next_header)                                                                                      \
+    X(read_open_fd)                                                                                          \
+    X(read_support_filter_zstd)                                                                              \
+    X(read_support_format_tar)                                                                               \
+    X(write_add_filter_zstd)                                                                                 \
+    X(write_close)                                                                                           \
+    X(write_data)                                                                                            \
+    X(write_free)                                                                                            \
+    X(write_header)                                                                                          \
+    X(write_new)                                                                                             \
+    X(write_open_fd)                                                                                         \
+    X(write_set_bytes_in_last_block)                                                                         \
+    X(write_set_filter_option)                                                                               \
+    X(write_set_format_gnutar)
+
+struct api {
+#define X(name) __typeof__(archive_##name) *name;
+    FUNCTIONS(X)
+#undef X
+};
+
+static int load(struct api *api, struct err *e)
 {
-    const char *why = archive_error_string(a);
+#define X(name) {offsetof(struct api, name), "archive_" #name, 1},
+    static const struct symbol symbols[] = {FUNCTIONS(X)};
+#undef X
+    const char *missing;
+    void *library;
+    int rc = symbols_open(&library, LIBRARY, e);
+
+    if (rc)
+        return rc > 0 ? err_set(e, "there is no " LIBRARY
+                                   " (Debian: libarchive13): `tar --zstd` packs and unpacks, too")
+                      : err_wrap(e, "archives");
+    missing = symbols_load(api, library, symbols, ARRAY_SIZE(symbols));
+    return missing ? err_set(e, LIBRARY " has no %s: it is too old", missing) : 0;
+}
+
+static int failed(const struct api *api, struct archive *a, const char *what, struct err *e)
+{
+    const char *why = api->error_string(a);
 
     return err_set(e, "%s: %s", what, why ? why : "libarchive gives no reason");
 }
@@ -29,19 +88,21 @@ static int failed(struct archive *a, const char *what, struct err *e)
 /* ---- writing ---- */
 
 struct archive_out {
+    struct api api;
     struct archive *a;
     int64_t mtime;
 };
 
 /* The compressor splits the input alike for any number of threads, but otherwise for none: one at least. */
-static void use_threads(struct archive *a)
+static void use_threads(struct archive_out *o)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     char text[16];
 
     snprintf(text, sizeof(text), "%ld", n < 1 ? 1 : n > 16 ? 16 : n);
-    archive_write_set_filter_option(a, "zstd", "threads", text); /* libarchive 3.6 knows it; slower without */
-    archive_clear_error(a);
+    o->api.write_set_filter_option(o->a, "zstd", "threads",
+                                   text); /* libarchive 3.6 knows it; slower without */
+    o->api.clear_error(o->a);
 }
 
 struct archive_out *archive_out_new(int fd, int64_t mtime, struct err *e)
@@ -49,18 +110,22 @@ struct archive_out *archive_out_new(int fd, int64_t mtime, struct err *e)
     struct archive_out *o = mem_calloc(1, sizeof(*o));
 
     o->mtime = mtime;
-    o->a = archive_write_new();
+    if (load(&o->api, e)) {
+        free(o);
+        return NULL;
+    }
+    o->a = o->api.write_new();
     if (!o->a) {
         err_set(e, "libarchive: no memory");
-    } else if (archive_write_set_format_gnutar(o->a) || archive_write_add_filter_zstd(o->a) ||
-               archive_write_set_filter_option(o->a, "zstd", "compression-level", LEVEL)) {
-        failed(o->a, "zstd", e);
+    } else if (o->api.write_set_format_gnutar(o->a) || o->api.write_add_filter_zstd(o->a) ||
+               o->api.write_set_filter_option(o->a, "zstd", "compression-level", LEVEL)) {
+        failed(&o->api, o->a, "zstd", e);
     } else {
-        use_threads(o->a);
-        archive_write_set_bytes_in_last_block(o->a, 1);
-        if (!archive_write_open_fd(o->a, fd))
+        use_threads(o);
+        o->api.write_set_bytes_in_last_block(o->a, 1);
+        if (!o->api.write_open_fd(o->a, fd))
             return o;
-        failed(o->a, "write", e);
+        failed(&o->api, o->a, "write", e);
     }
     archive_out_free(o);
     return NULL;
@@ -80,8 +145,8 @@ static int add_content(struct archive_out *o, const char *name, int fd, uint64_t
             return err_sys(e, errno, "%s", name);
         if (!n)
             return err_set(e, "%s became shorter while it was read", name);
-        if (archive_write_data(o->a, chunk, (size_t)n) != n)
-            return failed(o->a, name, e);
+        if (o->api.write_data(o->a, chunk, (size_t)n) != n)
+            return failed(&o->api, o->a, name, e);
         at += (uint64_t)n;
     }
     return 0;
@@ -89,39 +154,40 @@ static int add_content(struct archive_out *o, const char *name, int fd, uint64_t
 
 int archive_out_add(struct archive_out *o, const char *name, int fd, struct err *e)
 {
-    struct archive_entry *entry = archive_entry_new();
+    struct archive_entry *entry = o->api.entry_new();
     struct stat st;
     int rc = 0;
 
     if (fstat(fd, &st)) {
         rc = err_sys(e, errno, "%s", name);
     } else {
-        archive_entry_set_pathname(entry, name);
-        archive_entry_set_filetype(entry, AE_IFREG);
-        archive_entry_set_perm(entry, 0600);
-        archive_entry_set_size(entry, st.st_size);
-        archive_entry_set_mtime(entry, o->mtime, 0);
-        rc = archive_write_header(o->a, entry) < ARCHIVE_WARN ? failed(o->a, name, e) : 0;
+        o->api.entry_set_pathname(entry, name);
+        o->api.entry_set_filetype(entry, AE_IFREG);
+        o->api.entry_set_perm(entry, 0600);
+        o->api.entry_set_size(entry, st.st_size);
+        o->api.entry_set_mtime(entry, o->mtime, 0);
+        rc = o->api.write_header(o->a, entry) < ARCHIVE_WARN ? failed(&o->api, o->a, name, e) : 0;
     }
-    archive_entry_free(entry);
+    o->api.entry_free(entry);
     return rc ? rc : add_content(o, name, fd, (uint64_t)st.st_size, e);
 }
 
 int archive_out_end(struct archive_out *o, struct err *e)
 {
-    return archive_write_close(o->a) ? failed(o->a, "write", e) : 0;
+    return o->api.write_close(o->a) ? failed(&o->api, o->a, "write", e) : 0;
 }
 
 void archive_out_free(struct archive_out *o)
 {
-    if (o)
-        archive_write_free(o->a);
+    if (o && o->a)
+        o->api.write_free(o->a);
     free(o);
 }
 
 /* ---- reading ---- */
 
 struct archive_in {
+    struct api api;
     struct archive *a;
     struct archive_limits limits;
     struct map names; /* their hashes */
@@ -133,12 +199,16 @@ struct archive_in *archive_in_new(int fd, const struct archive_limits *limits, s
     struct archive_in *in = mem_calloc(1, sizeof(*in));
 
     in->limits = *limits;
-    in->a = archive_read_new();
+    if (load(&in->api, e)) {
+        free(in);
+        return NULL;
+    }
+    in->a = in->api.read_new();
     if (!in->a)
         err_set(e, "libarchive: no memory");
-    else if (archive_read_support_filter_zstd(in->a) || archive_read_support_format_tar(in->a) ||
-             archive_read_open_fd(in->a, fd, CHUNK))
-        failed(in->a, "no tar archive compressed by zstd", e);
+    else if (in->api.read_support_filter_zstd(in->a) || in->api.read_support_format_tar(in->a) ||
+             in->api.read_open_fd(in->a, fd, CHUNK))
+        failed(&in->api, in->a, "no tar archive compressed by zstd", e);
     else
         return in;
     archive_in_free(in);
@@ -164,11 +234,11 @@ static const char *wrong_name(const char *name)
     return NULL;
 }
 
-static const char *wrong_kind(struct archive_entry *entry)
+static const char *wrong_kind(const struct archive_in *in, struct archive_entry *entry)
 {
-    if (archive_entry_hardlink(entry))
+    if (in->api.entry_hardlink(entry))
         return "a hard link";
-    switch (archive_entry_filetype(entry)) {
+    switch (in->api.entry_filetype(entry)) {
     case AE_IFREG:
     case AE_IFDIR:
         return NULL;
@@ -194,7 +264,7 @@ static void printable(const char *name, char out[128])
 
 static int check(struct archive_in *in, struct archive_entry *entry, const char *name, struct err *e)
 {
-    const char *wrong = name ? wrong_kind(entry) : "no name";
+    const char *wrong = name ? wrong_kind(in, entry) : "no name";
     uint64_t hash;
     char shown[128];
 
@@ -217,16 +287,16 @@ int archive_in_next(struct archive_in *in, const char **name, struct err *e)
     struct archive_entry *entry;
 
     for (;;) {
-        int rc = archive_read_next_header(in->a, &entry);
+        int rc = in->api.read_next_header(in->a, &entry);
 
         if (rc == ARCHIVE_EOF)
             return 0;
         if (rc < ARCHIVE_WARN) /* a warning: its name is in no character set that this locale knows */
-            return failed(in->a, "damaged", e);
-        *name = archive_entry_pathname(entry);
+            return failed(&in->api, in->a, "damaged", e);
+        *name = in->api.entry_pathname(entry);
         if (check(in, entry, *name, e))
             return -1;
-        if (archive_entry_filetype(entry) == AE_IFREG)
+        if (in->api.entry_filetype(entry) == AE_IFREG)
             return 1;
     }
 }
@@ -234,7 +304,7 @@ int archive_in_next(struct archive_in *in, const char **name, struct err *e)
 /* Not what a header says, but what comes out. */
 static int within(struct archive_in *in, int64_t end, struct err *e)
 {
-    uint64_t packed = (uint64_t)archive_filter_bytes(in->a, -1);
+    uint64_t packed = (uint64_t)in->api.filter_bytes(in->a, -1);
 
     if (in->bytes > in->limits.bytes || end < 0 ||
         (uint64_t)end > in->limits.bytes) /* sparse files have ends far away */
@@ -260,18 +330,19 @@ int archive_in_copy(struct archive_in *in, int fd, struct err *e)
     la_int64_t at;
     int rc;
 
-    while ((rc = archive_read_data_block(in->a, &p, &n, &at)) == ARCHIVE_OK) {
+    while ((rc = in->api.read_data_block(in->a, &p, &n, &at)) == ARCHIVE_OK) {
         in->bytes += n;
         if (within(in, at + (int64_t)n, e) || put(fd, p, n, at, e))
             return -1;
     }
-    return rc == ARCHIVE_EOF ? 0 : failed(in->a, "damaged", e);
+    return rc == ARCHIVE_EOF ? 0 : failed(&in->api, in->a, "damaged", e);
 }
 
 void archive_in_free(struct archive_in *in)
 {
     if (in) {
-        archive_read_free(in->a);
+        if (in->a)
+            in->api.read_free(in->a);
         map_release(&in->names);
     }
     free(in);
