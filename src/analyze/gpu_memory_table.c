@@ -9,8 +9,8 @@
 
 static const struct table_column pool_columns[] = {
     {"device", "device", TABLE_TEXT},
-    {"rank", NULL, TABLE_ID},
-    {"id", NULL, TABLE_ID},
+    {"rank", NULL, TABLE_COUNT},
+    {"id", NULL, TABLE_COUNT},
     {"memory", "memory", TABLE_TEXT},
     {"allocations", "allocated", TABLE_COUNT},
     {"frees", "freed", TABLE_COUNT},

@@ -8,7 +8,8 @@ import sqlite3
 import sys
 
 STRINGS = {1: "gemm(float*)", 2: "cudaLaunchKernel_v7000", 3: "cudaMemcpyAsync_v3020", 4: "cuLaunchKernel", 5: "forward",
-           6: "step", 7: "worker"}
+           6: "step", 7: "worker",
+           8: "pthread_cond_wait"}
 
 
 def thread(pid, tid):
@@ -31,7 +32,11 @@ def main():
             correlationId INTEGER, nameId INTEGER, returnValue INTEGER);
         CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, textId INTEGER,
             globalTid INTEGER);
-        CREATE TABLE OSRT_API (start INTEGER, end INTEGER);
+        CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);
+        CREATE TABLE SCHED_EVENTS (start INTEGER, cpu INTEGER);
+        CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER,
+            contextId INTEGER, address INTEGER, bytes INTEGER, memKind INTEGER, memoryOperationType INTEGER,
+            correlationId INTEGER);
         CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
         CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
         CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER);
@@ -40,7 +45,7 @@ def main():
     kernel = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?,?,0,1,7,?,?,1,1,32,64,2,1,128,1,1,1024,512,NULL)"
     db.executemany(kernel, [(2000, 5000, 9, thread(100, 0)), (6000, 6500, 9, thread(200, 0)),
                             (9000, 8000, 10, thread(100, 0)), (None, 8000, 10, thread(100, 0))])
-    db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (7000, 7400, 1, 1, 8, 11, ?, 4096, 1, 2, 3)",
+    db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (7000, 7400, 1, 1, 8, 11, ?, 4096, 1, 1, 2)",
                (thread(100, 0),))
     db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?,?,?)",
                    [(1000, 1100, 0, thread(100, 101), 9, 2, 0), (1000, 1100, 1, thread(200, 200), 9, 4, 0),
@@ -48,7 +53,12 @@ def main():
     db.executemany("INSERT INTO NVTX_EVENTS VALUES (?,?,?,?,?,?)",
                    [(900, 1500, 59, None, 5, thread(100, 101)), (500, 8000, 60, "step 3", None, thread(100, 101)),
                     (3000, None, 34, None, 6, thread(100, 101)), (0, None, 75, "domain", None, None)])
-    db.executemany("INSERT INTO OSRT_API VALUES (?,?)", [(1, 2), (3, 4)])
+    db.executemany("INSERT INTO OSRT_API VALUES (?,?,?,?)", [(5100, 5900, thread(100, 101), 8), (3, 4, 0, 8)])
+    db.executemany("INSERT INTO SCHED_EVENTS VALUES (?,?)", [(1, 2), (3, 4)])
+    db.executemany("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (?,?,1,1,?,?,?,?,?)",
+                   [(1050, thread(100, 0), 4096, 1000, 2, 0, 9), (1060, thread(100, 0), 8192, 500, 2, 0, 0),
+                    (6000, thread(100, 0), 4096, 1000, 2, 1, 0), (1050, thread(200, 0), 4096, 70, 1, 0, 9),
+                    (6100, thread(100, 0), 4096, 1, 2, 5, 0)])
     db.execute("INSERT INTO ThreadNames VALUES (7, 0, ?)", (thread(100, 101),))
     db.executemany("INSERT INTO PROCESSES VALUES (?,?,?)", [(thread(100, 0), 100, "/usr/bin/python3"),
                                                             (thread(200, 0), 200, "server")])

@@ -24,6 +24,7 @@ struct nsys {
     struct import_stats *st;
     struct lanes lanes;
     struct map processes; /* pid -> its number, from 1 */
+    struct map asked;     /* correlation -> the event of what it allocated or freed, + 1 */
     VEC(uint32_t) frames; /* by id of struct gpu_works: the frame in stacks, 0: none */
     size_t first;
     int64_t base; /* ns since the epoch of the time 0; 0: not told */
@@ -134,11 +135,13 @@ static void take_kernel(struct nsys *x, struct sqlite_rows *r)
     push(x, &ev, "kernel|kernels");
 }
 
-/* CUpti_ActivityMemoryKind; those allocated statically (6, 7) are as the others. */
-static uint8_t place_of(int64_t kind)
+/* ENUM_CUDA_MEM_KIND of the exported files, not CUPTI's numbers; those allocated statically (5, 6) are as the
+ * others. */
+static uint8_t place_of(struct sqlite_rows *r, int column)
 {
-    static const uint8_t places[] = {GPU_PLACE_UNKNOWN, GPU_PAGEABLE, GPU_PINNED, GPU_DEVICE,
-                                     GPU_ARRAY,         GPU_MANAGED,  GPU_DEVICE, GPU_MANAGED};
+    static const uint8_t places[] = {GPU_PAGEABLE, GPU_PINNED, GPU_DEVICE, GPU_ARRAY,
+                                     GPU_MANAGED,  GPU_DEVICE, GPU_MANAGED};
+    int64_t kind = sqlite_is_null(r, column) ? -1 : sqlite_int(r, column);
 
     return kind >= 0 && kind < (int64_t)sizeof(places) ? places[kind] : GPU_PLACE_UNKNOWN;
 }
@@ -169,8 +172,8 @@ static void take_copy(struct nsys *x, struct sqlite_rows *r)
         return;
     set_device(x, r, &ev, &w);
     w.bytes = (uint64_t)sqlite_int(r, 9);
-    w.from = place_of(sqlite_int(r, 11));
-    w.to = place_of(sqlite_int(r, 12));
+    w.from = place_of(r, 11);
+    w.to = place_of(r, 12);
     w.name = copy_name(x, sqlite_int(r, 10), &w);
     ev.attr = work_of(x, &w);
     push(x, &ev, "copy|copies");
@@ -211,6 +214,54 @@ static void take_wait(struct nsys *x, struct sqlite_rows *r)
     set_device(x, r, &ev, &w);
     ev.attr = work_of(x, &w);
     push(x, &ev, "synchronization|synchronizations");
+}
+
+/* ENUM_CUDA_DEV_MEM_EVENT_OPER of the exported files. */
+enum { MEMORY_ALLOCATED = 0, MEMORY_FREED = 1 };
+
+/* As any other from the device on; 9: bytes, kind of memory, operation, address. */
+static void take_memory(struct nsys *x, struct sqlite_rows *r)
+{
+    int64_t operation = sqlite_is_null(r, 11) ? -1 : sqlite_int(r, 11), address = sqlite_int(r, 12);
+    int freed = operation == MEMORY_FREED;
+    struct gpu_work w = {.op = freed ? GPU_FREE : GPU_ALLOC};
+    struct event ev = {0};
+
+    if (operation != MEMORY_ALLOCATED && !freed) {
+        import_count(x->st, IMPORT_LEFT, "other operation on memory|other operations on memory", 1);
+        return;
+    }
+    if (set_time(x, r, &ev))
+        return;
+    set_device(x, r, &ev, &w);
+    w.bytes = (uint64_t)sqlite_int(r, 9);
+    w.to = place_of(r, 10);
+    w.name = strtab_add(&x->s->strings, freed ? "free" : "allocate");
+    ev.task = lanes_task(&x->lanes, pid_of(sqlite_int(r, 6)), pid_of(sqlite_int(r, 6)));
+    if (ev.value)
+        *map_put(&x->asked, ev.value) = x->s->events.n + 1;
+    ev.value = (uint64_t)address;
+    ev.attr = work_of(x, &w);
+    push(x, &ev, freed ? "free|frees" : "allocation|allocations");
+}
+
+/* What the operating system's libraries did for a thread: waits, reads. 2: thread, 3: name */
+static void take_os_call(struct nsys *x, struct sqlite_rows *r)
+{
+    struct gpu_work w = {.op = GPU_OPERATOR};
+    int64_t thread = sqlite_int(r, 2);
+    struct event ev = {.kind = EVENT_GPU};
+
+    if (set_time(x, r, &ev))
+        return;
+    if (!pid_of(thread) || !tid_of(thread)) {
+        import_count(x->st, IMPORT_LOST, "call without a thread|calls without a thread", 1);
+        return;
+    }
+    ev.task = lanes_task(&x->lanes, pid_of(thread), tid_of(thread));
+    w.name = name_of(x, r, 3, "call of the system");
+    ev.attr = span_of(x, &w, FRAME_NATIVE);
+    push(x, &ev, "call of the system|calls of the system");
 }
 
 /* 2: thread, 3: correlation, 4: name, 5: what it returned, 6: class */
@@ -280,6 +331,10 @@ static const struct table_spec {
     {"CUPTI_ACTIVITY_KIND_MEMSET", take_set, {"start", "end", DEVICE, "bytes"}},
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", take_graph, {"start", "end", DEVICE}},
     {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", take_wait, {"start", "end", DEVICE}},
+    {"CUDA_GPU_MEMORY_USAGE_EVENTS",
+     take_memory,
+     {"start", "start", DEVICE, "bytes", "memKind", "memoryOperationType", "address"}},
+    {"OSRT_API", take_os_call, {"start", "end", "globalTid", "nameId@"}},
     {"CUPTI_ACTIVITY_KIND_RUNTIME",
      take_call,
      {"start", "end", "globalTid", "correlationId", "nameId@", "returnValue", "eventClass"}},
@@ -410,22 +465,15 @@ static int read_names(struct nsys *x, struct err *e)
 static void take_other(struct nsys *x, struct sqlite_rows *r)
 {
     import_count(x->st, IMPORT_LEFT,
-                 "row of other tables (OS calls, scheduling, metrics)|rows of other tables "
-                 "(OS calls, scheduling, metrics)",
+                 "row of other tables (scheduling, metrics)|rows of other tables (scheduling, metrics)",
                  (uint64_t)sqlite_int(r, 0));
 }
 
 static void count_others(struct nsys *x)
 {
-    static const char *const others[] = {"OSRT_API",
-                                         "SCHED_EVENTS",
-                                         "COMPOSITE_EVENTS",
-                                         "GPU_METRICS",
-                                         "CUDA_GPU_MEMORY_USAGE_EVENTS",
-                                         "CUPTI_ACTIVITY_KIND_OVERHEAD",
-                                         "CUBLAS_EVENTS",
-                                         "CUDNN_EVENTS",
-                                         "MPI_COLLECTIVES_EVENTS"};
+    static const char *const others[] = {
+        "SCHED_EVENTS",  "COMPOSITE_EVENTS", "GPU_METRICS",           "CUPTI_ACTIVITY_KIND_OVERHEAD",
+        "CUBLAS_EVENTS", "CUDNN_EVENTS",     "MPI_COLLECTIVES_EVENTS"};
     struct err ignored = {0};
 
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
@@ -452,6 +500,23 @@ static int read_all(struct nsys *x, struct err *e)
     return 0;
 }
 
+/* Who allocated and freed is who made the call. */
+static void find_askers(struct nsys *x)
+{
+    for (size_t i = x->first; i < x->s->events.n; i++) {
+        const struct event *call = &x->s->events.a[i];
+        const struct gpu_work *w = call->kind == EVENT_GPU ? gpu_works_get(&x->s->gpus, call->attr) : NULL;
+        const uint64_t *event = w && (w->op == GPU_RUNTIME || w->op == GPU_DRIVER) && call->value
+                                    ? map_get(&x->asked, call->value)
+                                    : NULL;
+
+        if (!event)
+            continue;
+        x->s->events.a[*event - 1].task = call->task;
+        x->s->events.a[*event - 1].stack = call->stack;
+    }
+}
+
 static void finish(struct nsys *x)
 {
     if (x->base > 0 && x->base < INT64_MAX / 2)
@@ -461,6 +526,7 @@ static void finish(struct nsys *x)
                  nest_spans(x->s, x->first, x->frames.a, x->frames.n));
     import_count(x->st, IMPORT_NOTED, "without the call that launched them",
                  nest_launches(x->s, x->first, &x->s->gpus));
+    find_askers(x);
     lanes_finish(&x->lanes, "", x->first);
     *vec_push(&x->m->notes) = mem_strdup("recorded by NVIDIA's Nsight Systems");
 }
@@ -482,6 +548,7 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     sqlite_close(x.db);
     lanes_release(&x.lanes);
     map_release(&x.processes);
+    map_release(&x.asked);
     vec_release(&x.frames);
     return rc;
 }
