@@ -279,6 +279,27 @@ static void the_rule(void **state)
     assert_int_equal(x->f.list.n, 1); /* queued for 10 ms more is not what makes them slow */
 }
 
+/* Of one thread that has several at a time nobody can tell for which it worked. */
+static void of_one_thread(void **state)
+{
+    struct rules_case *x = *state;
+    struct server v;
+    char name[32];
+
+    server_init(&v, x);
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(name, sizeof(name), "request %u", i);
+        case_mark(x, name, i * 100, 10 + i % 2 * 95); /* each other one lasts into the next */
+    }
+    for (unsigned i = 40; i < 44; i++) {
+        snprintf(name, sizeof(name), "request %u", i);
+        case_mark(x, name, 5000 + i, 900);
+    }
+    case_wait(x, x->lead, v.wait, 5040, 900, (struct waiting){.reason = WAIT_DISK});
+    assert_int_equal(case_found(x, "slow-units")->certainty, FINDING_LIKELY);
+    assert_non_null(strstr(x->f.list.a[0].why, "in one thread"));
+}
+
 static void few_units(void **state)
 {
     struct rules_case *x = *state;
@@ -309,6 +330,19 @@ static void idle_servers(void **state)
     assert_int_equal(case_found(x, "blocked")->cost_ns, 12 * 200 * MS);
 }
 
+/* One after the other in one thread: no server. */
+static void phases(void **state)
+{
+    struct rules_case *x = *state;
+    struct server v;
+
+    server_init(&v, x);
+    case_wait(x, x->lead, v.wait, 0, 9000, (struct waiting){.reason = WAIT_POLL});
+    for (unsigned i = 0; i < 9; i++)
+        case_mark(x, "epoch", i * 900, 400);
+    assert_int_equal(case_found(x, "blocked")->cost_ns, 9000 * MS);
+}
+
 static int setup(void **state)
 {
     struct rules_case *x = mem_calloc(1, sizeof(*x));
@@ -330,8 +364,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(held_up_by_the_gil), T(overlapping), T(followed),  T(joined_units), T(as_a_profile),
-        T(none_slow),          T(the_rule),    T(few_units), T(idle_servers),
+        T(held_up_by_the_gil), T(overlapping),  T(followed), T(joined_units),
+        T(as_a_profile),       T(none_slow),    T(the_rule), T(few_units),
+        T(of_one_thread),      T(idle_servers), T(phases),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

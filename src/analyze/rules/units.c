@@ -12,6 +12,7 @@
 enum {
     CAUSES = 3,       /* findings at most */
     STACK_SHOWN = 12, /* frames */
+    LEAST_SERVED = 8, /* requests, to make a program a server */
     FEW = 3,          /* slow ones, of which nothing is sure */
 };
 
@@ -21,6 +22,52 @@ static void choose_kind(struct units_choice *c, const struct rule_data *d)
     for (size_t i = 0; i < d->units.list.n; i++)
         if (d->units.list.a[i].kind == d->step_kind)
             *vec_push(&c->chosen) = i;
+}
+
+/* ---- how units lie to each other ---- */
+
+struct overlaps {
+    size_t n;      /* units of the kind that a thread is known of */
+    size_t apart;  /* begun by another thread of the process than the one before, */
+    size_t within; /* or by the same one, before that was over */
+};
+
+static void overlaps(struct overlaps *o, const struct rule_data *d)
+{
+    const struct tasks *tasks = &d->s->store.tasks;
+    const struct unit *before = NULL;
+
+    *o = (struct overlaps){0};
+    for (size_t i = 0; i < d->units.list.n; i++) {
+        const struct unit *u = &d->units.list.a[i];
+
+        if (u->kind != d->step_kind || !u->task)
+            continue;
+        if (before && tasks->list.a[u->task - 1].pid == tasks->list.a[before->task - 1].pid) {
+            o->apart += u->task != before->task;
+            o->within += u->task == before->task && u->start < before->end;
+        }
+        before = u;
+        o->n++;
+    }
+}
+
+/* Many of them, not one by chance. */
+static int are_many(size_t some, const struct overlaps *o)
+{
+    return some && some * 10 >= o->n;
+}
+
+/* Requests come from outside: several threads of a process have some, or some go on at a time. Steps follow
+ * each other, whatever the threads. */
+static int are_served(const struct rule_data *d)
+{
+    struct overlaps o;
+
+    if (!d->step_kind || !strcmp(strtab_get(&d->units.strings, d->step_kind), "step"))
+        return 0;
+    overlaps(&o, d);
+    return o.n >= LEAST_SERVED && are_many(o.apart + o.within, &o);
 }
 
 /* ---- what it costs ---- */
@@ -127,6 +174,8 @@ static void tell(struct finding *x, const struct rule_data *d, const struct unit
     uint32_t line, node = unit_slow_place(slow, &d->places, cause, &line);
     struct buf does = {0}, text = {0};
     struct words w = {0};
+    struct overlaps o;
+    int alike;
 
     unit_slow_does(slow, &d->places, cause, &does);
     x->title = mem_printf("Slow %s%s %s", kind, unit_plural(kind), buf_str(&does));
@@ -134,13 +183,18 @@ static void tell(struct finding *x, const struct rule_data *d, const struct unit
     x->evidence = buf_detach(&text);
     x->advice = advice(cause, node ? places_func(&d->places, node) : "", kind,
                        strtab_get(&d->units.strings, most->id));
+    overlaps(&o, d);
+    alike = are_many(o.within, &o) && !d->units.joins.n;
     x->why = mem_printf(
-        "its cost is the time in which any of the %s that took half as long again as the median was "
-        "held up so",
-        words_plural(&w, slow->figures.slow, kind));
+        "its cost is the time in which any of the %s that took half as long again as the median was held up "
+        "so%s",
+        words_plural(&w, slow->figures.slow, kind),
+        alike ? "; some go on at a time in one thread, or their marks name none: what it did for one "
+                "counts for all that waited meanwhile"
+              : "");
     x->from = most->start > d->start ? most->start - d->start : 0;
     x->to = x->from + (most->end - most->start);
-    x->certainty = n < FEW || cause == UNIT_OTHER ? FINDING_LIKELY : FINDING_MEASURED;
+    x->certainty = n < FEW || alike || cause == UNIT_OTHER ? FINDING_LIKELY : FINDING_MEASURED;
     x->weight = cause == UNIT_GIL || cause == UNIT_OTHER ? RULE_WEIGHT_UNITS : RULE_WEIGHT_GENERAL;
     /* What few feel costs little of the run, but a machine that others use is no finding of each request. */
     x->least_ns = cause == UNIT_NO_CPU ? (uint64_t)(LEAST * (double)d->wall_ns) : 1;
@@ -186,29 +240,6 @@ void check_slow_units(struct rule_run *r, const struct rule_data *d)
 }
 
 /* ---- idle servers ---- */
-
-/* Requests come from outside: several threads of one process have some, or some go on at a time. Steps follow
- * each other, whatever the threads. */
-static int are_served(const struct rule_data *d)
-{
-    const struct tasks *tasks = &d->s->store.tasks;
-    size_t n = 0, apart = 0;
-    const struct unit *before = NULL;
-
-    if (!d->step_kind || !strcmp(strtab_get(&d->units.strings, d->step_kind), "step"))
-        return 0;
-    for (size_t i = 0; i < d->units.list.n; i++) {
-        const struct unit *u = &d->units.list.a[i];
-
-        if (u->kind != d->step_kind || !u->task)
-            continue;
-        if (before && tasks->list.a[u->task - 1].pid == tasks->list.a[before->task - 1].pid)
-            apart += u->task != before->task || u->start < before->end;
-        before = u;
-        n++;
-    }
-    return n >= 8 && apart >= n / 10;
-}
 
 /* Sorted, disjoint. */
 struct busy {
