@@ -45,24 +45,32 @@ uint32_t call_graph_function(struct call_graph *g, uint32_t frame)
     return (uint32_t)*at - 1;
 }
 
+/* What goes beyond stays as it was. */
+static int add(uint64_t *to, uint64_t cost)
+{
+    uint64_t sum;
+
+    if (__builtin_add_overflow(*to, cost, &sum))
+        return -1;
+    *to = sum;
+    return 0;
+}
+
 int call_graph_self(struct call_graph *g, uint32_t function, uint64_t cost)
 {
-    uint64_t *self = &g->functions.a[function].self;
-
-    return __builtin_add_overflow(*self, cost, self) ? -1 : 0;
+    return add(&g->functions.a[function].self, cost);
 }
 
 int call_graph_call(struct call_graph *g, uint32_t caller, uint32_t callee, uint64_t cost)
 {
-    uint64_t *at = map_put(&g->by_pair, (uint64_t)caller << 32 | callee), *sum;
+    uint64_t *at = map_put(&g->by_pair, (uint64_t)caller << 32 | callee);
 
     if (!*at) {
         *vec_push(&g->edges) = (struct call_edge){caller, callee, 0, g->functions.a[caller].first};
         *at = g->edges.n;
         g->functions.a[caller].first = (uint32_t)*at;
     }
-    sum = &g->edges.a[*at - 1].cost;
-    return __builtin_add_overflow(*sum, cost, sum) ? -1 : 0;
+    return add(&g->edges.a[*at - 1].cost, cost);
 }
 
 /* a * b / c, of which a part is at most a. */
