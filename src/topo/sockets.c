@@ -191,6 +191,7 @@ struct port {
     uint32_t space;
     const uint8_t *addr; /* it must be bound to this, or to all; NULL: to whatever */
     uint8_t family;
+    int only; /* not to all */
 };
 
 static uint64_t port_hash(const struct port *p)
@@ -205,7 +206,7 @@ static int port_equal(const void *ctx, uint32_t id)
     const struct net_socket *n = &p->s->all.list.a[id - 1];
 
     return n->protocol == p->protocol && n->port == p->port && p->s->space_of.a[id - 1] == p->space &&
-           (!p->addr || !memcmp(n->addr, any, 16) ||
+           (!p->addr || (!p->only && !memcmp(n->addr, any, 16)) ||
             (n->family == p->family && !memcmp(n->addr, p->addr, 16)));
 }
 
@@ -213,7 +214,7 @@ static struct port port_of(const struct sockets *s, size_t i)
 {
     const struct net_socket *n = &s->all.list.a[i];
 
-    return (struct port){s, n->protocol, n->port, s->space_of.a[i], NULL, n->family};
+    return (struct port){s, n->protocol, n->port, s->space_of.a[i], NULL, n->family, 0};
 }
 
 static void add_to_indexes(struct sockets *s, size_t i)
@@ -297,12 +298,28 @@ const struct scan_fd *const *sockets_holders(const struct sockets *s, size_t i, 
     return s->held.a + from;
 }
 
+/* The one that takes what n sends: in its own namespace bound to the address or to all, in another one,
+ * unless that is loopback, to just this address: which others one has is not known. */
+static uint32_t find_taker(const struct sockets *s, size_t i)
+{
+    const struct net_socket *n = &s->all.list.a[i];
+    struct port port = port_of(s, i);
+    uint32_t id;
+
+    port.port = n->peer_port;
+    port.addr = n->peer_addr;
+    id = index_find(&s->listeners, port_hash(&port), port_equal, &port);
+    port.only = 1;
+    for (port.space = 0; !id && !is_loopback(n) && port.space < s->spaces.n; port.space++)
+        id = index_find(&s->listeners, port_hash(&port), port_equal, &port);
+    return id;
+}
+
 int64_t sockets_peer(const struct sockets *s, size_t i)
 {
     const struct net_socket *n = &s->all.list.a[i];
     const uint64_t *by_ino;
     struct ends ends;
-    struct port port;
     uint32_t id;
 
     if (n->family == AF_UNIX) {
@@ -313,12 +330,8 @@ int64_t sockets_peer(const struct sockets *s, size_t i)
         return -1;
     ends = ends_of(s, i, 1);
     id = index_find(&s->by_ends, ends_hash(&ends), ends_equal, &ends);
-    if (!id && n->protocol == IPPROTO_UDP) { /* the server's end needs not be connected */
-        port = port_of(s, i);
-        port.port = n->peer_port;
-        port.addr = n->peer_addr;
-        id = index_find(&s->listeners, port_hash(&port), port_equal, &port);
-    }
+    if (!id && n->protocol == IPPROTO_UDP) /* the server's end needs not be connected */
+        id = find_taker(s, i);
     return (int64_t)id - 1;
 }
 

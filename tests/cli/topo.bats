@@ -235,6 +235,23 @@ assert not [n for n in json.load(open(sys.argv[1]))["nodes"] if sys.argv[1] in n
     run -0 diff <("$WPROF" topo --root "$BATS_TEST_TMPDIR/root") <("$WPROF" topo --root "$BATS_TEST_TMPDIR/root")
 }
 
+@test "UDP from one network namespace to another: a socket bound to the address takes it, one bound to all does not" {
+    local root=$BATS_TEST_TMPDIR/root head='  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode'
+    "$ROOT/tests/fsroot/unpack" "$ROOT/tests/fsroot/topo/small.tree" "$root"
+    ln -s 'socket:[800]' "$root/proc/11/fd/9"
+    ln -s 'socket:[801]' "$root/proc/11/fd/10"
+    ln -s 'socket:[810]' "$root/proc/20/fd/5"
+    ln -s 'socket:[811]' "$root/proc/20/fd/6"
+    udp() { printf '   0: %s %s 07 00000000:00000000 00:00000000 00000000  1000        0 %s 2 0000000000000000 0\n' "$@"; }
+    { echo "$head"; udp 0100000A:9C50 0200000A:1E79 800; udp 0100000A:9C51 0200000A:1E7A 801; } >"$root/proc/1/net/udp"
+    { echo "$head"; udp 0200000A:1E79 00000000:0000 810; udp 00000000:1E7A 00000000:0000 811; } >"$root/proc/20/net/udp"
+    graph --root "$root"
+    a=11 b=20
+    in_graph 'len(edges("udp", 11, 20)) == 1'
+    in_graph '("Socket(10.0.0.1:40016(UDP))", "Socket(10.0.0.2:7801(UDP))") in [(e["a"], e["b"]) for e in g["edges"] if e["kind"] == "connect"]'
+    in_graph '"Socket(0.0.0.0:7802(UDP))" not in [e["b"] for e in g["edges"] if e["kind"] == "connect"]'
+}
+
 @test "two ranks of a training by gloo: their flow, both ways, with its bytes" {
     need_python torch.distributed
     local rank pids=() port=$((20000 + RANDOM % 10000)) fd
