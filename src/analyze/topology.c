@@ -8,19 +8,30 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Opened; -1: errno says why. */
-static int open_file(const struct session *s)
-{
-    char *path = mem_printf("%s/topology.json", session_files(s));
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+/* The recording's topology; of one whose recorder was killed, or goes on, the looks that it wrote. */
+static const char *const files[] = {"topology.json", "topology.ndjson"};
 
-    free(path);
+enum { LOOKS = 1 };
+
+/* Opened, of files[*which]; -1: errno says why. */
+static int open_file(const struct session *s, int *which)
+{
+    int fd = -1;
+
+    for (*which = 0; *which < (int)ARRAY_SIZE(files); ++*which) {
+        char *path = mem_printf("%s/%s", session_files(s), files[*which]);
+
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        free(path);
+        if (fd >= 0 || errno != ENOENT)
+            break;
+    }
     return fd;
 }
 
 int topology_has(const struct session *s)
 {
-    int fd = open_file(s);
+    int which, fd = open_file(s, &which);
 
     if (fd >= 0)
         close(fd);
@@ -30,16 +41,17 @@ int topology_has(const struct session *s)
 int topology_read(const struct session *s, struct graph *g, struct err *e)
 {
     struct buf text = {0};
-    int fd = open_file(s), rc;
+    int which, fd = open_file(s, &which), rc;
 
     if (fd < 0 && errno == ENOENT)
         return err_set(e, "%s has no topology (topology.json)", s->path);
     if (fd < 0)
-        return err_sys(e, errno, "%s/topology.json", s->path);
+        return err_sys(e, errno, "%s/%s", s->path, files[which]);
     rc = io_read_fd(fd, &text, e);
     close(fd);
     if (!rc)
-        rc = graph_json_read(g, buf_str(&text), text.len, e);
+        rc = which == LOOKS ? graph_json_read_lines(g, buf_str(&text), text.len, e)
+                            : graph_json_read(g, buf_str(&text), text.len, e);
     buf_release(&text);
-    return rc ? err_wrap(e, "%s/topology.json", s->path) : 0;
+    return rc ? err_wrap(e, "%s/%s", s->path, files[which]) : 0;
 }

@@ -368,3 +368,42 @@ int graph_json_read(struct graph *g, const char *text, size_t n, struct err *e)
     vec_release(&r.names);
     return rc;
 }
+
+static int read_line(struct graph *g, const char *line, size_t n, struct err *e)
+{
+    struct graph one;
+    int rc;
+
+    graph_init(&one);
+    rc = graph_json_read(&one, line, n, e);
+    if (!rc)
+        graph_merge(g, &one, GRAPH_LATER, NULL);
+    graph_release(&one);
+    return rc;
+}
+
+int graph_json_read_lines(struct graph *g, const char *text, size_t n, struct err *e)
+{
+    const char *const end = text + n;
+    unsigned number = 0;
+
+    for (const char *line = text, *next; line < end; line = next + 1) {
+        next = memchr(line, '\n', (size_t)(end - line));
+        if (!next) {
+            if (number)
+                return 0;
+            next = end; /* one that lacks its newline may be whole */
+        }
+        number++;
+        if (read_line(g, line, (size_t)(next - line), e))
+            return err_wrap(e, "line %u", number);
+    }
+    return number ? 0 : err_set(e, "no look in it");
+}
+
+int graph_json_is_lines(const char *text, size_t n)
+{
+    const char *first = memchr(text, '\n', n), *next = first ? first + 1 : NULL;
+
+    return first && first > text && first[-1] == '}' && next < text + n && *text == '{' && *next == '{';
+}

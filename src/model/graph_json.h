@@ -14,6 +14,12 @@ void graph_json_write(const struct graph *g, int indent, struct buf *out);
  * there. */
 int graph_json_read(struct graph *g, const char *text, size_t n, struct err *e);
 
+/* Looks one after the other, each an object on a line (topology.ndjson), as one graph: later ones replace
+ * what earlier ones say. A last line that is not whole was being written, and is left out. -1 with `e` where
+ * another is none, or there is none. */
+int graph_json_read_lines(struct graph *g, const char *text, size_t n, struct err *e);
+int graph_json_is_lines(const char *text, size_t n); /* rather than one object */
+
 struct json_value;
 struct json_writer;
 /* An object of them, sorted by name. */

@@ -353,6 +353,24 @@ assert {"topology", "topology-lines"} <= {a["kind"] for a in meta["artifacts"]}
 END
 }
 
+@test "a recorder that was killed: what its looks have written is its topology, also as lines alone" {
+    "$PYTHON" -c "$TALKS" 3>&- &
+    local program=$! recorder
+    "$WPROF" record -q --collect topology --interval 100ms -o "$dir" -p $program 3>&- &
+    recorder=$!
+    until_true 60 grep -q '"kind": *"tcp"' "$dir/topology.ndjson"
+    kill -KILL $recorder
+    wait $recorder || true
+    kill $program # the other one with it
+    [ ! -e "$dir/topology.json" ]
+    "$WPROF" render --view topology --format text -o - "$dir" | grep -q 'IPC\[tcp\]'
+    "$WPROF" render -o "$BATS_TEST_TMPDIR/page.html" "$dir"
+    "$WPROF" diff --topology "$dir" "$dir"
+    "$WPROF" import -o "$BATS_TEST_TMPDIR/lines" "$dir/topology.ndjson"
+    "$WPROF" diff --topology "$dir" "$BATS_TEST_TMPDIR/lines"
+    in_graph 'any(e["bytes_ab"] + e["bytes_ba"] for e in of_kind("tcp"))' "$BATS_TEST_TMPDIR/lines"
+}
+
 @test "tier C: bytes by TCP's own counters, between looks" {
     looks_of --tier C --interval 200ms -- "$PYTHON" -c "$TALKS"
     in_graph 'any(max(e["bytes_ab"], e["bytes_ba"]) > 1000 for e in of_kind("tcp"))'

@@ -183,6 +183,44 @@ static void test_json(void **state)
     buf_release(&y);
 }
 
+#define LOOK(NODES, BYTES)                                                                                   \
+    "{\"format\":\"wprof-topology\",\"version\":1,\"nodes\":[{\"id\":\"a\",\"kind\":\"k\"}," NODES "],"      \
+    "\"edges\":[{\"kind\":\"e\",\"a\":\"a\",\"b\":\"b\",\"bytes_ab\":" BYTES "}]}\n"
+#define B "{\"id\":\"b\",\"kind\":\"k\"}"
+#define C ",{\"id\":\"c\",\"kind\":\"k\"}"
+
+static int read_lines(struct graph *g, const char *text, size_t n, struct err *e)
+{
+    graph_init(g);
+    return graph_json_read_lines(g, text, n, e);
+}
+
+/* A recorder was killed as it wrote the third. */
+static void test_json_lines(void **state)
+{
+    static const char text[] = LOOK(B C, "5") LOOK(B, "7") LOOK(B, "9");
+    struct graph g;
+    struct err e = {0};
+
+    assert_true(graph_json_is_lines(text, strlen(text)));
+    assert_false(graph_json_is_lines(LOOK(B, "5"), strlen(LOOK(B, "5"))));
+    assert_int_equal(read_lines(&g, text, strlen(text) - 10, &e), 0);
+    assert_int_equal(g.nodes.n, 3); /* what the first look saw stays */
+    assert_int_equal(g.edges.n, 1);
+    assert_int_equal(g.edges.a[0]->bytes_ab, 7); /* not 12 */
+    graph_release(&g);
+    assert_int_equal(read_lines(&g, text, strlen(text) - 1, &e), 0); /* only its newline is missing */
+    graph_release(&g);
+    assert_int_equal(read_lines(&g, text, 20, &e), -1);
+    graph_release(&g);
+    assert_int_equal(read_lines(&g, "", 0, &e), -1);
+    graph_release(&g);
+    assert_int_equal(
+        read_lines(&g, LOOK(B, "1") "{}\n" LOOK(B, "2"), strlen(LOOK(B, "1") "{}\n" LOOK(B, "2")), &e), -1);
+    assert_non_null(strstr(e.msg, "line 2"));
+    graph_release(&g);
+}
+
 static void refused(const char *text, const char *why)
 {
     struct graph g;
@@ -402,10 +440,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),        cmocka_unit_test(test_ids),
         cmocka_unit_test(test_twins),        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_json),         cmocka_unit_test(test_json_refused),
-        cmocka_unit_test(test_json_unknown), cmocka_unit_test(test_pack),
-        cmocka_unit_test(test_merge),        cmocka_unit_test(test_around),
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_json),         cmocka_unit_test(test_json_lines),
+        cmocka_unit_test(test_json_refused), cmocka_unit_test(test_json_unknown),
+        cmocka_unit_test(test_pack),         cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_around),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_groups),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

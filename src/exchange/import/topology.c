@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology.json, as wprof topo --format json writes it: wprof-topology(5). */
+/* topology.json, as wprof topo --format json writes it, and lines of it, --format ndjson: wprof-topology(5).
+ */
 #include "exchange/import/import.h"
 
 #include "model/graph_json.h"
@@ -10,7 +11,9 @@ static int run(struct input *in, struct graph *g, struct import_stats *st, struc
     int rc = input_read_all(in, &text, e);
 
     if (!rc)
-        rc = graph_json_read(g, buf_str(&text), text.len, e);
+        rc = graph_json_is_lines(buf_str(&text), text.len)
+                 ? graph_json_read_lines(g, buf_str(&text), text.len, e)
+                 : graph_json_read(g, buf_str(&text), text.len, e);
     buf_release(&text);
     return rc;
 }
@@ -22,7 +25,7 @@ static int probe(const char *head, size_t n)
 
 const struct importer import_topology = {
     .name = "topology",
-    .summary = "topology.json of wprof topo",
+    .summary = "topology.json of wprof topo, or lines of them",
     .probe = probe,
     .graph = run,
 };
