@@ -90,7 +90,7 @@ class TopologyDrawing {
         if (directed && edge.both)
             group.append(this.makeHead(x1, y1, x0, y0));
         if (edge.label)
-            group.append(makeShape("text", {x: ((x0 + 2 * x1 + x2) / 4).toFixed(1), y: ((y0 + 2 * y1 + y2) / 4).toFixed(1)}, edge.label));
+            group.append(makeShape("text", {x: edge.labelAt.x.toFixed(1), y: edge.labelAt.y.toFixed(1)}, edge.label));
         return group;
     }
     makeHead(fromX, fromY, x, y) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways of edges: arcs from border to border, those between the same two nodes side by side, around what lies in between. */
+/* Ways of edges: arcs from border to border, those between the same two nodes side by side, around what lies in between;
+   and where their labels stand. The other pictures' edges go the same ways: src/render/picture_route.c. */
 
 const BENDS = [0, 22, -22, 44, -44, 75, -75, 115, -115, 165, -165, 230, -230];
 const BESIDE = 9;             /* points between two edges of the same nodes */
-const ROUND = 60;             /* points that an edge goes out of its way for a node */
+const ROUND = 120;            /* points that an edge goes out of its way for a node */
+const MOST_LABELS = 500;      /* beyond these each stands in the middle of its edge */
 const MOST_LOOKS = 2e6;       /* of a point of an edge at a node: more would be felt */
 const PROBES = [0.12, 0.2, 0.28, 0.36, 0.44, 0.5, 0.56, 0.64, 0.72, 0.8, 0.88];
 
@@ -50,11 +52,17 @@ function countHits(arc, a, b, nodes) {
     return hits;
 }
 
+/* Nodes below each other have the length of their lines in each other's way. */
+function mostBend(a, b) {
+    const wide = Math.max(a.w, b.w);
+    return Math.max(Math.hypot(b.x - a.x, b.y - a.y) * 0.6, Math.abs(b.x - a.x) < wide / 2 ? wide : 30);
+}
+
 /* Around what lies in between, unless that is a long way round. */
 function bestBend(a, b, nodes) {
     let best = 0, least = Infinity;
     for (const bend of BENDS) {
-        if (Math.abs(bend) > Math.max(Math.hypot(b.x - a.x, b.y - a.y) * 0.6, 30))
+        if (Math.abs(bend) > mostBend(a, b))
             break;
         const cost = countHits(makeArc(a, b, bend), a, b, nodes) * ROUND + Math.abs(bend);
         if (cost < least)
@@ -63,6 +71,40 @@ function bestBend(a, b, nodes) {
             break;
     }
     return best;
+}
+
+const LABEL_CHAR = 4.6;       /* points: how wide a label is, by its letters, and how high */
+const LABEL_HIGH = 10;
+const LABEL_PLACES = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82];
+
+/* The area that two have in common; x, y is the middle. */
+function covered(one, other) {
+    const w = (one.w + other.w) / 2 - Math.abs(one.x - other.x), h = (one.h + other.h) / 2 - Math.abs(one.y - other.y);
+    return w > 0 && h > 0 ? w * h : 0;
+}
+
+/* Two labels cannot be read where they cover each other; a node still can. */
+function coverCost(at, labels, nodes) {
+    return labels.reduce((sum, label) => sum + 3 * covered(at, label), 0) + nodes.reduce((sum, node) => sum + covered(at, node), 0);
+}
+
+/* Gives each edge that has a label the place on its arc where that covers least. */
+function placeLabels({nodes, edges}) {
+    const labels = [];
+    for (const edge of edges) {
+        if (!edge.label)
+            continue;
+        let least = Infinity;
+        for (const t of LABEL_PLACES) {
+            const [x, y] = arcPoint(edge.arc, t), at = {x, y, w: edge.label.length * LABEL_CHAR, h: LABEL_HIGH};
+            const cost = coverCost(at, labels, nodes);
+            if (cost < least)
+                [edge.labelAt, least] = [at, cost];
+            if (!least || labels.length > MOST_LABELS)
+                break;
+        }
+        labels.push(edge.labelAt);
+    }
 }
 
 /* Gives each edge an `arc`. */
@@ -82,4 +124,5 @@ function routeEdges({nodes, edges}) {
             edge.arc = cutArc(arc, crossing(arc, edge.a, 0, 0.5), crossing(arc, edge.b, 1, 0.5));
         });
     }
+    placeLabels({nodes, edges});
 }

@@ -3,8 +3,10 @@
  * them; each kind of node and edge has one style. */
 #include "render/markup.h"
 #include "render/picture_format.h"
+#include "render/picture_route.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Ours and Graphviz's shapes as diagrams.net has them. */
@@ -109,7 +111,35 @@ static void add_node(const struct picture *p, uint32_t i, struct buf *out)
     buf_addstr(out, "</mxCell></UserObject>\n");
 }
 
-static void add_edge(const struct picture *p, uint32_t i, struct buf *out)
+/* Where it goes: diagrams.net draws a curve by the points, from border to border. Where its label stands:
+ * along the way, from -1 to 1. */
+static void add_way(const struct picture_arc *arc, double label, struct buf *out)
+{
+    static const double at[] = {0.25, 0.5, 0.75};
+
+    buf_addf(out, "<mxGeometry x=\"%.2f\" relative=\"1\" as=\"geometry\"><Array as=\"points\">",
+             2 * label - 1);
+    for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+        const struct picture_point p = picture_arc_point(arc, at[i]);
+
+        buf_addf(out, "<mxPoint x=\"%.1f\" y=\"%.1f\"/>", p.x, p.y);
+    }
+    buf_addstr(out, "</Array></mxGeometry>");
+}
+
+#define LABEL_CHAR 4.4 /* points, of the 8 point font, */
+#define LABEL_HIGH 9.0
+
+static double put_label(const struct picture_edge *e, const struct picture_arc *arc,
+                        struct picture_labels *labels)
+{
+    if (!*e->label)
+        return 0.5;
+    return picture_labels_put(labels, arc, LABEL_CHAR * (double)strlen(e->label), LABEL_HIGH);
+}
+
+static void add_edge(const struct picture *p, uint32_t i, const struct picture_arc *arc,
+                     struct picture_labels *labels, struct buf *out)
 {
     const struct picture_edge *e = &p->edges.a[i];
     const struct graph_relation_info *r = graph_relation(e->kind);
@@ -121,14 +151,31 @@ static void add_edge(const struct picture *p, uint32_t i, struct buf *out)
     buf_addf(out, "\" kind=\"%s\" bytes_ab=\"%llu\" bytes_ba=\"%llu\" tooltip=\"", r->name,
              (unsigned long long)e->bytes_ab, (unsigned long long)e->bytes_ba);
     markup_text(out, buf_str(&text));
-    buf_addf(
-        out,
-        "\" id=\"e%u\"><mxCell style=\"html=0;rounded=1;fontSize=8;fontColor=%s;strokeColor=%s;endArrow=%s;"
-        "startArrow=%s;endSize=4;startSize=4\" edge=\"1\" parent=\"1\" source=\"n%u\" target=\"n%u\">"
-        "<mxGeometry relative=\"1\" as=\"geometry\"/></mxCell></UserObject>\n",
-        i, r->color, r->color, r->directed ? "classic" : "none", r->directed && e->both ? "classic" : "none",
-        e->a, e->b);
+    buf_addf(out,
+             "\" id=\"e%u\"><mxCell "
+             "style=\"html=0;curved=1;fontSize=8;fontColor=%s;strokeColor=%s;endArrow=%s;startArrow=%s;"
+             "endSize=4;startSize=4\" edge=\"1\" parent=\"1\" source=\"n%u\" target=\"n%u\">",
+             i, r->color, r->color, r->directed ? "classic" : "none",
+             r->directed && e->both ? "classic" : "none", e->a, e->b);
+    add_way(arc, put_label(e, arc, labels), out);
+    buf_addstr(out, "</mxCell></UserObject>\n");
     buf_release(&text);
+}
+
+static void add_edges(const struct picture *p, struct buf *out)
+{
+    struct picture_area *at = mem_calloc(p->nodes.n + 1, sizeof(*at));
+    struct picture_labels labels = {.nodes = at, .nnodes = p->nodes.n};
+    struct picture_arc *arcs;
+
+    for (size_t i = 0; i < p->nodes.n; i++)
+        at[i] = p->nodes.a[i].at;
+    arcs = picture_route(p, at);
+    for (uint32_t i = 0; i < p->edges.n; i++)
+        add_edge(p, i, &arcs[i], &labels, out);
+    picture_labels_release(&labels);
+    free(arcs);
+    free(at);
 }
 
 /* Title, what was folded and what the colours mean, above the picture. */
@@ -176,8 +223,7 @@ static void write_drawio(const struct picture *p, const struct graph *g, struct 
         add_box(p, i, out);
     for (uint32_t i = 0; i < p->nodes.n; i++)
         add_node(p, i, out);
-    for (uint32_t i = 0; i < p->edges.n; i++)
-        add_edge(p, i, out);
+    add_edges(p, out);
     buf_addstr(out, "      </root>\n    </mxGraphModel>\n  </diagram>\n</mxfile>\n");
 }
 

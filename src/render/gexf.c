@@ -213,6 +213,6 @@ static void write_12(const struct picture *p, const struct graph *g, struct buf 
 
 extern const struct picture_format format_gexf, format_gexf_12;
 const struct picture_format format_gexf = {
-    .name = "gexf", .suffix = ".gexf", .has_places = 1, .write = write_13};
+    .name = "gexf", .suffix = ".gexf", .has_places = 1, .flat = 1, .write = write_13};
 const struct picture_format format_gexf_12 = {
-    .name = "gexf-1.2", .suffix = ".gexf", .has_places = 1, .write = write_12};
+    .name = "gexf-1.2", .suffix = ".gexf", .has_places = 1, .flat = 1, .write = write_12};

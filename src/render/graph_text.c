@@ -47,6 +47,8 @@ static void add_node(const struct graph_node *n, const char *id, struct buf *out
         buf_addstr(out, "  ");
         text_clean(*line ? line : name, 120, out);
     }
+    if (n->kind == GRAPH_PROCESS && graph_attr_int(&n->attrs, "rank", -1) >= 0)
+        buf_addf(out, "  rank %" PRId64, graph_attr_int(&n->attrs, "rank", -1));
     buf_addch(out, '\n');
 }
 

@@ -8,6 +8,7 @@
 #include "base/self.h"
 #include "render/apart.h"
 #include "render/markup.h"
+#include "render/picture_route.h"
 
 #include <graphviz/gvc.h>
 #include <math.h>
@@ -37,6 +38,7 @@ struct drawing {
     Agraph_t *g;
     Agraph_t **boxes;
     Agnode_t **nodes;
+    Agedge_t **edges;
     uint8_t *in_tree; /* of a node: a process that has made one that is shown, or was made by one */
 };
 
@@ -198,7 +200,7 @@ static void add_edge(struct drawing *d, size_t i)
     Agedge_t *edge;
 
     snprintf(name, sizeof(name), "e%zu", i);
-    edge = agedge(d->g, d->nodes[e->a], d->nodes[e->b], name, 1);
+    edge = d->edges[i] = agedge(d->g, d->nodes[e->a], d->nodes[e->b], name, 1);
     picture_edge_text(e, &text);
     set_text(edge, "tooltip", buf_str(&text));
     buf_release(&text);
@@ -283,6 +285,7 @@ static void draw(struct drawing *d)
     d->g = agopen(drawing_name, Agdirected, NULL);
     d->boxes = mem_calloc(d->p->boxes.n, sizeof(Agraph_t *));
     d->nodes = mem_calloc(d->p->nodes.n, sizeof(Agnode_t *));
+    d->edges = mem_calloc(d->p->edges.n, sizeof(Agedge_t *));
     set_graph(d);
     agattr(d->g, AGRAPH, (char *)"label", (char *)"");
     for (size_t i = 0; i < d->p->boxes.n && d->job->boxes; i++)
@@ -293,6 +296,160 @@ static void draw(struct drawing *d)
     for (size_t i = 0; i < d->p->edges.n; i++)
         add_edge(d, i);
     set_caption(d);
+}
+
+/* ---- ways and labels of edges that are better than libgvc's ---- */
+
+#define ARROW 6.0 /* points: those of `arrowsize` 0.6 */
+#define LABEL 9.0 /* how high a label is */
+
+/* What libgvc draws as a socket ends above and below within its area. */
+#define TIP_INSET 6.0
+
+enum { WAVES = 3 }; /* pieces of a curve: so many go up and down at the columns that it passes */
+
+/* In libgvc's coordinates. */
+static struct picture_area *areas_of(const struct drawing *d)
+{
+    struct picture_area *at = mem_calloc(d->p->nodes.n + 1, sizeof(*at));
+
+    for (size_t i = 0; i < d->p->nodes.n; i++) {
+        const pointf c = ND_coord(d->nodes[i]);
+
+        at[i] = (struct picture_area){c.x, c.y, d->p->nodes.a[i].at.w, d->p->nodes.a[i].at.h};
+        if (!strcmp(graph_kind(d->p->nodes.a[i].of->kind)->shape, "cds"))
+            at[i].h -= 2 * TIP_INSET;
+    }
+    return at;
+}
+
+/* Nodes by columns: its curves run behind what stands between two in one column. By layers: those that do not
+ * make these. */
+static int is_ours(const struct drawing *d, size_t i)
+{
+    const splines *s = ED_spl(d->edges[i]);
+
+    if (!s || !s->size || d->job->straight)
+        return 0;
+    return !strcmp(d->job->engine, "nop") ||
+           (!strcmp(d->job->engine, "dot") && among_relatives(d, &d->p->edges.a[i]) &&
+            s->list[0].size > 3 * WAVES);
+}
+
+static void widen(boxf *b, pointf p)
+{
+    b->LL.x = fmin(b->LL.x, p.x);
+    b->LL.y = fmin(b->LL.y, p.y);
+    b->UR.x = fmax(b->UR.x, p.x);
+    b->UR.y = fmax(b->UR.y, p.y);
+}
+
+/* From a point towards another one. */
+static pointf towards(pointf from, double x, double y, double by)
+{
+    const double dx = x - from.x, dy = y - from.y, length = fmax(hypot(dx, dy), 1);
+
+    return (pointf){from.x + dx / length * by, from.y + dy / length * by};
+}
+
+/* As a cubic curve, which ends where the heads of its arrows begin. */
+static void put_way(struct drawing *d, size_t i, const struct picture_arc *arc)
+{
+    splines *s = ED_spl(d->edges[i]);
+    bezier *b = &s->list[0];
+    pointf from = {arc->x0, arc->y0}, to = {arc->x2, arc->y2}, *way = mem_calloc(4, sizeof(*way));
+
+    b->sp = from;
+    b->ep = to;
+    if (b->sflag)
+        from = towards(from, arc->x1, arc->y1, ARROW);
+    if (b->eflag)
+        to = towards(to, arc->x1, arc->y1, ARROW);
+    way[0] = from;
+    way[1] = (pointf){from.x + (arc->x1 - from.x) * 2 / 3, from.y + (arc->y1 - from.y) * 2 / 3};
+    way[2] = (pointf){to.x + (arc->x1 - to.x) * 2 / 3, to.y + (arc->y1 - to.y) * 2 / 3};
+    way[3] = to;
+    b->list = way; /* the old one is the engine's, whose process ends soon */
+    b->size = 4;
+    s->size = 1;
+    s->bb = (boxf){b->sp, b->sp};
+    widen(&s->bb, b->ep);
+    for (double t = 0.1; t < 1; t += 0.1) {
+        const struct picture_point p = picture_arc_point(arc, t);
+
+        widen(&s->bb, (pointf){p.x, p.y});
+    }
+    widen(&GD_bb(d->g), s->bb.LL);
+    widen(&GD_bb(d->g), s->bb.UR);
+}
+
+/* What libgvc has not found room for stands where it covers least. */
+static void put_label(struct drawing *d, size_t i, const struct picture_arc *arc,
+                      struct picture_labels *labels)
+{
+    textlabel_t *label = ED_label(d->edges[i]);
+    struct picture_point p;
+
+    if (!label)
+        return;
+    p = picture_arc_point(arc, picture_labels_put(labels, arc, label->dimen.x, LABEL));
+    label->pos = (pointf){p.x, p.y};
+    label->set = 1;
+}
+
+static void take_label(struct drawing *d, size_t i, struct picture_labels *labels)
+{
+    const textlabel_t *label = ED_label(d->edges[i]);
+
+    if (label && label->set)
+        *vec_push(&labels->taken) = (struct picture_area){label->pos.x, label->pos.y, label->dimen.x, LABEL};
+}
+
+/* An arc by its ends and middle. */
+static struct picture_arc arc_of(const bezier *b)
+{
+    const pointf *p = b->list, *end = p + b->size - 1, *joint = p + (b->size - 1) / 6 * 3;
+    pointf m = *joint;
+
+    if (b->size == 4)
+        m = (pointf){(p[0].x + 3 * p[1].x + 3 * p[2].x + p[3].x) / 8,
+                     (p[0].y + 3 * p[1].y + 3 * p[2].y + p[3].y) / 8};
+    return (struct picture_arc){p->x,   p->y,  2 * m.x - (p->x + end->x) / 2, 2 * m.y - (p->y + end->y) / 2,
+                                end->x, end->y};
+}
+
+/* Those that stay as they are, and lack a label's place only. */
+static void complete_edge(struct drawing *d, size_t i, struct picture_labels *labels)
+{
+    const splines *s = ED_spl(d->edges[i]);
+    struct picture_arc arc;
+
+    if (!s || !s->size || !ED_label(d->edges[i]) || ED_label(d->edges[i])->set)
+        return;
+    arc = arc_of(&s->list[s->size / 2]);
+    put_label(d, i, &arc, labels);
+}
+
+static void improve_edges(struct drawing *d)
+{
+    struct picture_area *at = areas_of(d);
+    struct picture_arc *arcs = picture_route(d->p, at);
+    struct picture_labels labels = {.nodes = at, .nnodes = d->p->nodes.n};
+
+    for (size_t i = 0; i < d->p->edges.n; i++)
+        if (!is_ours(d, i))
+            take_label(d, i, &labels);
+    for (size_t i = 0; i < d->p->edges.n; i++) {
+        if (is_ours(d, i)) {
+            put_way(d, i, &arcs[i]);
+            put_label(d, i, &arcs[i], &labels);
+        } else {
+            complete_edge(d, i, &labels);
+        }
+    }
+    picture_labels_release(&labels);
+    free(arcs);
+    free(at);
 }
 
 /* ---- in the child ---- */
@@ -330,6 +487,8 @@ static uint32_t lay_out(struct drawing *d, GVC_t *gvc, struct result *r, struct 
 {
     if (gvLayout(gvc, d->g, d->job->engine))
         return NO_ENGINE;
+    if (d->job->format)
+        improve_edges(d);
     add_places(d, r, places);
     if (d->job->format && gvRenderData(gvc, d->g, d->job->format, data, len))
         return NO_FORMAT;

@@ -90,16 +90,30 @@ static void add_many(const struct graph_node *n, uint32_t count, uint32_t common
     buf_release(&name);
 }
 
+/* Which of a job's processes it is. */
+static void add_rank(const struct graph_node *n, struct buf *out)
+{
+    int64_t rank = graph_attr_int(&n->attrs, "rank", -1), of = graph_attr_int(&n->attrs, "world_size", 0);
+
+    if (n->kind != GRAPH_PROCESS || rank < 0)
+        return;
+    buf_addf(out, "\nrank %lld", (long long)rank);
+    if (of > 0)
+        buf_addf(out, " of %lld", (long long)of);
+}
+
 /* Of node i, for which `inside` of its threads are not shown. */
 static char *make_label(const struct picture_build *b, uint32_t i, uint32_t inside)
 {
     char number[32];
     struct buf out = {0};
 
-    if (b->same[i] > 1)
+    if (b->same[i] > 1) {
         add_many(b->g->nodes.a[i], b->same[i], b->common[i], &out);
-    else
+    } else {
         add_single(b->g->nodes.a[i], &out);
+        add_rank(b->g->nodes.a[i], &out);
+    }
     if (inside)
         buf_addf(&out, "\n+ %s thread%s", units_count(number, sizeof(number), inside), inside > 1 ? "s" : "");
     return buf_detach(&out);
@@ -163,7 +177,13 @@ static int is_shown(const struct picture_build *b, uint32_t i)
     return b->crowd.rep[i] == i;
 }
 
-/* Peers elsewhere are in no box: sockets that nobody here has. */
+/* Peers elsewhere are in no box: sockets that nobody here has, and that no namespace here does, as those of
+ * processes that may not be looked at. */
+static int is_here(const struct graph_node *n)
+{
+    return *n->instance || !strcmp(graph_attr_str(&n->attrs, "state", ""), "listen");
+}
+
 static uint8_t *find_peers(const struct picture_build *b)
 {
     uint8_t *held = mem_calloc(b->g->nodes.n, 1);
@@ -177,7 +197,7 @@ static uint8_t *find_peers(const struct picture_build *b)
             held[e->b->index] = 1;
     }
     for (size_t i = 0; i < b->g->nodes.n; i++)
-        held[i] = b->g->nodes.a[i]->kind == GRAPH_SOCKET && !held[i];
+        held[i] = b->g->nodes.a[i]->kind == GRAPH_SOCKET && !held[i] && !is_here(b->g->nodes.a[i]);
     return held;
 }
 

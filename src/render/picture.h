@@ -66,7 +66,7 @@ struct picture {
 
 struct picture_opts {
     const char *title;
-    int flat;         /* the layout draws no boxes: what is in what becomes edges */
+    int flat;         /* no boxes are drawn: what is in what becomes edges */
     int equals;       /* fold what crowd_fold_equals() does in any case */
     size_t max_nodes; /* folds until at most so many are left, as far as that goes; 0: does not fold */
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define GAP_X    70.0
-#define GAP_Y    10.0
+#define GAP_Y    18.0 /* a figure fits in */
 #define MARGIN   20.0
 #define MAX_HIGH 1500.0 /* a column that is longer goes on beside itself */
 

@@ -10,6 +10,7 @@ struct picture_format {
     const char *suffix; /* ".svg" */
     int is_text;        /* for a terminal */
     int has_places;     /* --layout means something */
+    int flat;           /* has no boxes: what is in what is edges, whatever the layout */
     int whole;          /* of the graph itself: nothing is folded */
     const char *by;     /* libgvc writes it, by that name; NULL: write() does */
     /* Appends the whole product. Places are set where has_places is. */

@@ -56,7 +56,7 @@ int picture_produce(const struct graph *g, const struct picture_wanted *w, struc
 {
     const struct picture_format *f = picture_format_find(w->format);
     int how = picture_layout_find(w->layout ? w->layout : "default");
-    struct picture_opts opts = {.title = w->title, .flat = how != PICTURE_NESTED, .max_nodes = w->max_nodes};
+    struct picture_opts opts = {.title = w->title, .max_nodes = w->max_nodes};
     struct picture p;
     int rc;
 
@@ -72,6 +72,7 @@ int picture_produce(const struct graph *g, const struct picture_wanted *w, struc
         f->write(NULL, g, out);
         return 0;
     }
+    opts.flat = how != PICTURE_NESTED || f->flat;
     picture_init(&p, g, &opts);
     rc = write_picture(&p, g, f, (enum picture_layout)how, out, e);
     for (size_t i = 0; i < p.notes.n; i++)

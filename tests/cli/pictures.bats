@@ -57,6 +57,34 @@ golden() {
     done
 }
 
+@test "each figure stands at its edge, whatever the layout; GEXF, which has no boxes, tells what is in what by edges" {
+    need_graphviz
+    need_python xml.etree.ElementTree
+    for l in default constraint gephi; do
+        draw svg --layout $l
+        draw drawio --layout $l
+        draw gexf --layout $l
+        "$PYTHON" - <<'END'
+import xml.etree.ElementTree as et
+svg = et.parse("out.svg")
+ns = "{http://www.w3.org/2000/svg}"
+drawn = [g for g in svg.iter(ns + "g") if g.get("class") == "edge" and g.find(".//" + ns + "text") is not None]
+ways = [o for o in et.parse("out.drawio").iter("UserObject") if o.get("id").startswith("e")]
+told = [o for o in ways if o.get("label")]
+assert told and len(drawn) == len(told), (len(drawn), len(told))
+points = {}
+for o in ways:
+    cell = o.find("mxCell")
+    way = tuple((p.get("x"), p.get("y")) for p in o.iter("mxPoint"))
+    assert len(way) == 3, o.attrib
+    assert points.setdefault(way, o) is o, (o.attrib, points[way].attrib)  # each has its own
+gexf = et.parse("out.gexf")
+kinds = {v.get("value") for v in gexf.iter("{http://gexf.net/1.3}attvalue") if v.get("for") in ("kind", "relation")}
+assert {"host", "own"} <= kinds, kinds
+END
+    done
+}
+
 @test "what is of the topology alone is refused without --view topology, and the other way round" {
     run -2 "$WPROF" render --format drawio "$small"
     [[ $output == *"--view topology"* ]]

@@ -225,8 +225,45 @@ static void test_columns_do_not_overlap(void **state)
 
             assert_true(fabs(a->x - b->x) >= (a->w + b->w) / 2 || fabs(a->y - b->y) >= (a->h + b->h) / 2);
         }
-    assert_true(find(&p, "worker-59 (159)")->at.y < find(&p, "worker-0 (100)")->at.y); /* rank 0 is above */
+    assert_true(find(&p, "worker-59 (159)\nrank 0")->at.y <
+                find(&p, "worker-0 (100)")->at.y); /* rank 0 is above */
     assert_true(p.width > 0 && p.height > 0);
+    picture_release(&p);
+    graph_release(&g);
+}
+
+static struct graph_node *socket_of(struct graph *g, const char *addr, const char *net)
+{
+    return graph_add(g,
+                     &(struct graph_id){.kind = GRAPH_SOCKET, .instance = net, .field = {addr, "80", "TCP"}});
+}
+
+static int is_boxed(const struct picture *p, const struct graph_node *n)
+{
+    return p->nodes.a[p->shown_by[n->index]].box != PICTURE_NONE;
+}
+
+/* A namespace here has it, or it listens: whose it is may not be known. */
+static void test_what_is_elsewhere(void **state)
+{
+    struct graph g;
+    struct picture p;
+    struct graph_node *mine, *peer, *denied, *listener;
+
+    graph_init(&g);
+    g.host = graph_text(&g, "here");
+    mine = socket_of(&g, "10.0.0.1", "100");
+    peer = socket_of(&g, "10.0.0.2", NULL);
+    denied = socket_of(&g, "10.0.0.3", "100");
+    listener = socket_of(&g, "0.0.0.0", NULL);
+    graph_set_str(&g, &listener->attrs, "state", "listen");
+    graph_edge(&g, GRAPH_EDGE_OWN, process(&g, 10, "client"), mine);
+    graph_edge(&g, GRAPH_EDGE_CONNECT, mine, peer);
+    fold(&p, &g, 0);
+    assert_true(is_boxed(&p, mine));
+    assert_false(is_boxed(&p, peer));
+    assert_true(is_boxed(&p, denied));
+    assert_true(is_boxed(&p, listener));
     picture_release(&p);
     graph_release(&g);
 }
@@ -276,9 +313,13 @@ static void test_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folds_in_turn), cmocka_unit_test(test_equals),
-        cmocka_unit_test(test_least_first),   cmocka_unit_test(test_dense),
-        cmocka_unit_test(test_edges),         cmocka_unit_test(test_columns_do_not_overlap),
+        cmocka_unit_test(test_folds_in_turn),
+        cmocka_unit_test(test_equals),
+        cmocka_unit_test(test_least_first),
+        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_columns_do_not_overlap),
+        cmocka_unit_test(test_what_is_elsewhere),
         cmocka_unit_test(test_apart),
     };
 
