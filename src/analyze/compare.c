@@ -3,9 +3,8 @@
 
 #include "analyze/compare_job.h"
 #include "analyze/fold.h"
-#include "analyze/topology.h"
-#include "analyze/topology_diff.h"
 #include "analyze/units.h"
+#include "model/graph.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,6 +28,9 @@ static void release_run(struct compare_run *r)
     for (int l = 0; l < COMPARE_NAMED_LEVELS; l++)
         vec_release(&r->named[l].list);
     vec_release(&r->parts);
+    if (r->topology)
+        graph_release(r->topology);
+    free(r->topology);
 }
 
 void compare_free(struct compare *c)
@@ -37,11 +39,6 @@ void compare_free(struct compare *c)
         return;
     for (size_t i = 0; i < c->runs.n; i++)
         release_run(&c->runs.a[i]);
-    for (size_t s = 0; s < COMPARISON_SIDES; s++) {
-        if (c->topology[s])
-            graph_release(c->topology[s]);
-        free(c->topology[s]);
-    }
     vec_release(&c->runs);
     vec_release(&c->keys);
     strtab_release(&c->strings);
@@ -98,22 +95,6 @@ static double sample_ns(const struct session *s)
     return event && strstr(event, "clock") && s->meta.frequency ? 1e9 / (double)s->meta.frequency : 0;
 }
 
-static void take_topology(struct compare *c, int side, const struct session *s)
-{
-    struct graph *g;
-
-    if (c->n[side] || !topology_has(s))
-        return;
-    g = mem_calloc(1, sizeof(*g));
-    graph_init(g);
-    if (topology_read(s, g, NULL)) {
-        graph_release(g);
-        free(g);
-        return;
-    }
-    c->topology[side] = g;
-}
-
 int compare_add(struct compare *c, int side, const struct session *s, const char *label, struct err *e)
 {
     struct fold_opts fold = {.metric = c->o.metric, .samples = c->o.single && s->meta.duration_s > 0};
@@ -132,7 +113,7 @@ int compare_add(struct compare *c, int side, const struct session *s, const char
     compare_take_keys(c, &r);
     compare_take_figures(c, &r, s);
     compare_take_named(c, &r, s);
-    take_topology(c, side, s);
+    compare_take_topology(&r, s);
     c->n[side]++;
     *vec_push(&c->runs) = r;
     return 0;
@@ -215,23 +196,6 @@ static void describe(struct compare *c)
     describe_sides(c);
 }
 
-static void compare_topologies(struct compare *c)
-{
-    static const char marks[TOPOLOGY_CHANGES] = {'-', '+', '>', '<'};
-    struct topology_diff d = {0};
-
-    if (!c->topology[0] || !c->topology[1])
-        return;
-    topology_diff(&d, c->topology[0], c->topology[1], 1);
-    for (size_t k = 0; k < TOPOLOGY_HEAVIER; k++) /* what carries more or less differs in every two runs */
-        for (size_t i = 0; i < d.nodes[k].list.n; i++)
-            *vec_push(&c->out->topology) = mem_printf("%c node %s", marks[k], d.nodes[k].list.a[i].name);
-    for (size_t k = 0; k < TOPOLOGY_HEAVIER; k++)
-        for (size_t i = 0; i < d.edges[k].list.n; i++)
-            *vec_push(&c->out->topology) = mem_printf("%c edge %s", marks[k], d.edges[k].list.a[i].name);
-    topology_diff_release(&d);
-}
-
 int compare_finish(struct compare *c, struct comparison *out, struct err *e)
 {
     if (!c->n[COMPARISON_BASE] || !c->n[COMPARISON_NEW])
@@ -247,7 +211,7 @@ int compare_finish(struct compare *c, struct comparison *out, struct err *e)
         compare_make_tree(c);
     compare_make_named(c);
     compare_make_figures(c);
-    compare_topologies(c);
+    compare_make_topology(c);
     compare_judge(c);
     return 0;
 }

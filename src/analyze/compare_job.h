@@ -48,6 +48,7 @@ struct compare_run {
         VEC(struct compare_named) list;
     } named[COMPARE_NAMED_LEVELS];
     VEC(double) parts;
+    struct graph *topology; /* NULL: none */
 };
 
 struct compare {
@@ -57,7 +58,6 @@ struct compare {
     struct strtab modules;
     VEC(struct compare_run) runs; /* those of the base side first, once all are there */
     size_t n[COMPARISON_SIDES];
-    struct graph *topology[COMPARISON_SIDES]; /* of the first run; NULL: none */
     struct comparison *out;
     double freedom; /* runs on both sides - 2 */
 };
@@ -117,6 +117,10 @@ void compare_add_row(struct compare *c, const struct compare_rows *rows, const s
 /* compare_figures.c */
 void compare_take_figures(struct compare *c, struct compare_run *run, const struct session *s);
 void compare_make_figures(struct compare *c);
+
+/* compare_topology.c */
+void compare_take_topology(struct compare_run *run, const struct session *s);
+void compare_make_topology(struct compare *c);
 
 /* compare_gate.c */
 void compare_judge(struct compare *c);

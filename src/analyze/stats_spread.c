@@ -20,8 +20,9 @@ enum {
 #define USUAL_OWN   0.007
 #define USUAL_WIDTH 1.2
 /* The rows' spread is told from the same few runs as the row is tested by, and may have another form: p is
- * multiplied by 1 + OWN_USE / degrees of freedom, measured on spreads of another form (compare_rates). */
-#define OWN_USE    2.0
+ * multiplied by 1 + OWN_USE / the square of the degrees of freedom, measured on spreads of another form
+ * (compare_rates). */
+#define OWN_USE    8.0
 #define NEGLIGIBLE 1e-10
 
 static const double factors[FACTORS] = {0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1,
@@ -240,7 +241,7 @@ struct stats_difference stats_spread_test(const struct stats_spread *s, const st
     reach = reach_of(&m, alpha);
     d.low = change - reach;
     d.high = change + reach;
-    d.p = fmin(tails(&m, change) * (1 + OWN_USE / (double)(s->runs - 2)), 1);
+    d.p = fmin(tails(&m, change) * (1 + OWN_USE / pow((double)s->runs - 2, 2)), 1);
     return d;
 }
 

@@ -63,6 +63,27 @@ assert len(d) == 1 and d[0]["before"]["bytes_ab"] == d[0]["after"]["bytes_ba"] =
     run -0 "$WPROF" diff --topology --by-name a more
 }
 
+@test "diff: of topologies what every run of a side has and none of the other" {
+    local i
+    for i in 1 2; do # z is new in both runs, w in one alone
+        session "base$i" "$(process 10 x), $(process 11 y)" "$(edge 10 11 100)"
+        session "new$i" "$(process 10 x), $(process 12 z)$([ "$i" = 1 ] || echo ", $(process 13 w)")" "$(edge 10 12 100)"
+        printf 'x;f 100\n' >x
+        "$WPROF" import -o "s$i" x
+        cp -r "s$i" "p$i"
+        cp "base$i/topology.json" "s$i/"
+        cp "new$i/topology.json" "p$i/"
+    done
+    run -0 "$WPROF" diff --json --base s1 s2 --new p1 p2
+    python3 -c 'import json, sys
+d = json.loads(sys.argv[1])
+assert "+ node Process(z)" in d["topology"] and "- node Process(y)" in d["topology"], d["topology"]
+assert not [t for t in d["topology"] if "(w)" in t], d["topology"]
+assert [n for n in d["notes"] if "p 0.33" in n], d["notes"]' "$output"
+    run -0 "$WPROF" diff --json --base s1 --new p2
+    [[ $output == *"+ node Process(w)"* ]]
+}
+
 @test "diff --topology: into a file; what it does not do is wrong usage" {
     run -1 "$WPROF" diff --topology --format json -o out.json b c
     [ -z "$output" ]
