@@ -60,6 +60,7 @@ int diff_compare(struct comparison *out, struct compare_opts *how,
     int rc;
 
     how->tree = r->wants_tree || how->by == COMPARISON_STACKS;
+    how->tree_alone = r->tree_alone && !(how->fail_above > 0);
     how->single = side[0].list.n == 1 && side[1].list.n == 1;
     c = compare_new(how);
     rc = diff_load(c, side, e);

@@ -206,7 +206,8 @@ int compare_finish(struct compare *c, struct comparison *out, struct err *e)
     describe(c);
     choose_unit(c);
     compare_match_moved(c);
-    compare_make_rows(c);
+    if (!c->o.tree_alone)
+        compare_make_rows(c);
     if (c->o.tree)
         compare_make_tree(c);
     compare_make_named(c);

@@ -26,6 +26,7 @@ struct compare_opts {
     enum comparison_level by; /* the level that the gate looks at */
     int self;                 /* rows by self; else by total */
     int tree;                 /* also compare stacks, and fill in the tree */
+    int tree_alone;           /* that alone: nothing is tested */
     int single;               /* one run on each side: samples are kept by their times */
     double alpha, min_share, fail_above;
 };

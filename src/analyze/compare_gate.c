@@ -4,13 +4,18 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* "12.3 %" of how much; "12.3 points" where shares are compared. */
 static void say_growth(const struct compare *c, const struct comparison_row *r, struct buf *out)
 {
-    buf_addf(out, "%s: %+.2f %s", r->name, 100 * r->cost,
-             c->out->value == COMPARISON_SHARE ? "percentage points of all samples"
-                                               : "% of the base side's whole");
+    int timed = c->o.by >= COMPARISON_KERNELS || !strcmp(c->out->unit, "ns");
+
+    if (c->out->level[c->o.by].unit == COMPARISON_SHARE)
+        buf_addf(out, "%s: %+.2f percentage points of all %s", r->name, 100 * r->cost,
+                 timed ? "time" : "samples");
+    else
+        buf_addf(out, "%s: %+.2f %% of the base side's whole", r->name, 100 * r->cost);
 }
 
 static int grows_most(const struct comparison_row *a, const struct comparison_row *b)

@@ -195,7 +195,8 @@ void compare_make_tree(struct compare *c)
     for (int side = 0; side < COMPARISON_SIDES; side++)
         while (t.self[side].n <= t.stacks.nodes.n)
             *vec_push(&t.self[side]) = 0;
-    make_rows(&t);
+    if (!c->o.tree_alone)
+        make_rows(&t);
     make_profile(&t);
     stacks_release(&t.stacks);
     vec_release(&t.self[0]);

@@ -159,10 +159,8 @@ void unit_slow_compare(const struct unit_slow *x, const struct session *s, const
 {
     char each[32];
 
-    *out = (struct comparison){.metric = mem_strdup("time"),
-                               .unit = mem_strdup("ns"),
-                               .per = mem_strdup(kind),
-                               .value = COMPARISON_NS};
+    *out =
+        (struct comparison){.metric = mem_strdup("time"), .unit = mem_strdup("ns"), .per = mem_strdup(kind)};
     out->what = "total";
     out->overdispersion = NAN;
     for (int i = 0; i < COMPARISON_SIDES; i++) {

@@ -74,7 +74,6 @@ struct comparison {
     struct comparison_side side[COMPARISON_SIDES];
     char *metric, *unit;                 /* "oncpu", "samples" */
     char *per;                           /* "sample", "second", "step", "100 (given)" */
-    enum comparison_unit value;          /* of the rows */
     const char *what;                    /* "total" or "self" */
     char *method;                        /* a sentence: how the rows were tested */
     const char *certainty;               /* "high", "medium", "low" */

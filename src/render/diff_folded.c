@@ -17,5 +17,6 @@ const struct diff_renderer diff_folded = {
     .name = "folded",
     .summary = "stacks with both values, as difffolded.pl writes them",
     .wants_tree = 1,
+    .tree_alone = 1,
     .render = render,
 };

@@ -56,5 +56,6 @@ const struct diff_renderer diff_svg = {
     .name = "svg",
     .summary = "the differential flame graph, both directions",
     .wants_tree = 1,
+    .tree_alone = 1,
     .render = render,
 };

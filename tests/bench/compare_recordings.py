@@ -64,11 +64,13 @@ def main():
     os.makedirs(args.folder, exist_ok=True)
     record(args)
     ten = min(10, args.runs // 2)
-    json.dump([rates(args, "recorded, null: 3 runs a side", 3, 0), rates(args, f"recorded, null: {ten} runs a side", ten, 0),
-               rates(args, "recorded, null: 1 run a side", 1, 0), rates(args, "recorded, +10 %: 3 runs a side", 3, 10),
-               rates(args, f"recorded, +3 %: {ten} runs a side", ten, 3),
-               rates(args, f"recorded, +3 %: {ten} runs a side, --only", ten, 3, ("--only", "first"))],
-              sys.stdout, indent=2)
+    cases = [("recorded, null: 3 runs a side", 3, 0), (f"recorded, null: {ten} runs a side", ten, 0),
+             ("recorded, null: 1 run a side", 1, 0), ("recorded, +10 %: 3 runs a side", 3, 10),
+             (f"recorded, +3 %: {ten} runs a side", ten, 3),
+             (f"recorded, +3 %: {ten} runs a side, --only", ten, 3, ("--only", "first"))]
+    for i, case in enumerate(cases):
+        print(",\n" if i else "[", json.dumps(rates(args, *case)), end="", flush=True)
+    print("]")
 
 
 if __name__ == "__main__":

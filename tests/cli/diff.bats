@@ -241,6 +241,44 @@ END
     run -125 "$WPROF" record --repeat 2 --against 'a | b' -- true
 }
 
+# traces SIDE GEMM_US: three traces of a GPU, ten steps of two kernels each, whose lengths vary by half a percent from run to run.
+traces() {
+    python3 - "$@" <<'END'
+import json, sys
+side, gemm = sys.argv[1], float(sys.argv[2])
+for run, by in enumerate((0.995, 1, 1.005)):
+    events, at = [], 1000
+    for step in range(10):
+        for name, us in (("gemm", gemm * by), ("relu", 500 / by)):
+            events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at, "dur": us, "args": {"device": 0, "stream": 7}})
+            at += us + 10
+        events.append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "pid": 1, "tid": 1,
+                       "ts": at - gemm - 600, "dur": (gemm + 510) * by})
+    json.dump({"traceEvents": events}, open(f"{side}{run}.json", "w"))
+END
+    for run in 0 1 2; do "$WPROF" import -o "$1$run" "$1$run.json" 2>/dev/null; done
+}
+
+@test "diff: kernels, GPU time and steps of several runs a side are tested as functions are" {
+    traces base 1000
+    traces new 1300
+    local sides=(--base base0 base1 base2 --new new0 new1 new2)
+    run -1 "$WPROF" diff --by kernel --metric gpu --per 10 --fail-above 5% "${sides[@]}"
+    [[ ${lines[-1]} == "FAIL: wall: +19."*"; gemm: +20.00 % of the base side's whole"* ]]
+    run -1 "$WPROF" diff --by kernel --metric gpu --fail-above 5% --only gemm "${sides[@]}"
+    [[ ${lines[-1]} == "FAIL: gemm: +5.56 percentage points of all time"* ]] # 2/3 and 13/18
+    run -0 "$WPROF" diff --json --by kernel --metric gpu --per 10 "${sides[@]}"
+    python3 -c 'import json, sys
+d = json.loads(sys.argv[1])
+rows = {r["name"]: r for r in d["kernels"]["rows"]}
+assert rows["gemm"]["significant"] and not rows["relu"]["significant"], rows
+assert rows["gemm"]["low"] > 0 and rows["relu"]["low"] < 0 < rows["relu"]["high"], rows
+figures = {f["name"]: f for f in d["figures"]}
+for name in ("GPU busy", "step, mean", "step, median"):
+    assert figures[name]["significant"] and figures[name]["change"] > 0, figures[name]
+assert not figures["GPU idle"]["significant"]' "$output"
+}
+
 @test "diff: kernels and operators of a real pair of traces, against a calculation of their own" {
     local data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/kineto
     [ -e "$data/diff-test.json.gz" ] || skip "needs kineto/diff-*.json.gz in WPROF_SHARED_DATA"
