@@ -6,6 +6,7 @@
 #   NO_GRAPHVIZ=1  without libcgraph and libgvc: the topology without pictures
 #   NO_CMARK=1  without libcmark: wprof report without its HTML page
 #   NO_ARCHIVE=1  without libarchive: no pack, unpack, and no packed sessions as operands
+#   NO_CURL=1  without libcurl: no push
 #   NO_SQLITE=1  without SQLite: no query, no databases in or out
 #   NO_BPF=1   without recording in the kernel (tier A): needs no clang, bpftool, libbpf
 #   V=1        show the commands
@@ -50,7 +51,7 @@ ABSENT := $(call left_out,$(HAVE_PFM),platform/pfm) $(call left_out,$(HAVE_LZMA)
           $(call left_out,$(if $(NO_BPF),,1),platform/bpf) \
           $(call left_out,$(HAVE_GRAPHVIZ),model/graph_cgraph) $(call left_out,$(HAVE_GRAPHVIZ),render/gvc) \
           $(call left_out,$(HAVE_CMARK),render/markdown) $(call left_out,$(HAVE_SQLITE),platform/sqlite) \
-          $(call left_out,$(HAVE_ARCHIVE),platform/archive)
+          $(call left_out,$(HAVE_ARCHIVE),platform/archive) $(call left_out,$(HAVE_CURL),platform/http)
 SRC  := $(filter-out $(ABSENT) src/agent/%,$(wildcard src/*/*.c src/*/*/*.c))
 CMD  := $(wildcard cmd/*.c)
 LIB  := $(O)/libwprof.a
@@ -85,7 +86,7 @@ pkg = $(shell pkg-config --modversion $(1) 2>/dev/null)
 # $(call remember,TEXT): writes TEXT to the target where it says something else.
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(O)/flags: force
-	$(call remember,$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(LDFLAGS) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF) NO_GRAPHVIZ=$(NO_GRAPHVIZ) NO_CMARK=$(NO_CMARK) NO_SQLITE=$(NO_SQLITE) NO_ARCHIVE=$(NO_ARCHIVE))
+	$(call remember,$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(LDFLAGS) NO_PFM=$(NO_PFM) NO_LZMA=$(NO_LZMA) NO_BPF=$(NO_BPF) NO_GRAPHVIZ=$(NO_GRAPHVIZ) NO_CMARK=$(NO_CMARK) NO_SQLITE=$(NO_SQLITE) NO_ARCHIVE=$(NO_ARCHIVE) NO_CURL=$(NO_CURL))
 $(O)/version: force
 	$(call remember,$(VERSION))
 $(O)/sources: force
@@ -102,6 +103,7 @@ $(O)/features.mk: Makefile $(O)/flags
 	echo 'HAVE_LZMA := $(if $(NO_LZMA),,$(call probe,lzma.h,-llzma))'; \
 	echo 'HAVE_CMARK := $(if $(NO_CMARK),,$(call probe,cmark.h,-lcmark))'; \
 	echo 'HAVE_ARCHIVE := $(if $(NO_ARCHIVE),,$(call probe,archive.h,))'; \
+	echo 'HAVE_CURL := $(if $(NO_CURL),,$(call probe,curl/curl.h,))'; \
 	echo 'HAVE_SQLITE := $(if $(NO_SQLITE),,$(call probe,sqlite3.h,-lsqlite3))'; \
 	echo 'HAVE_GRAPHVIZ := $(if $(NO_GRAPHVIZ),,$(call probe,graphviz/gvc.h,-lgvc -lcgraph))'; } >$@.tmp
 	@mv $@.tmp $@
@@ -118,8 +120,9 @@ $(O)/features.def: $(O)/features.mk
 	$(call feature,zlib,1,zlib $(call pkg,zlib),traces in gzip); \
 	$(call feature,graphviz,$(HAVE_GRAPHVIZ),graphviz $(call pkg,libgvc),pictures of the topology); \
 	$(call feature,cmark,$(HAVE_CMARK),cmark $(call pkg,libcmark),the page of a report); \
-	$(call feature,sqlite,$(HAVE_SQLITE),sqlite $(call pkg,sqlite3),query, databases in and out); \
+	$(call feature,sqlite,$(HAVE_SQLITE),sqlite $(call pkg,sqlite3),query$(comma) databases in and out); \
 	$(call feature,archive,$(HAVE_ARCHIVE),libarchive $(call pkg,libarchive),sessions packed into one file); \
+	$(call feature,curl,$(HAVE_CURL),libcurl $(call pkg,libcurl),sessions sent to a server); \
 	$(call feature,pfm,$(HAVE_PFM),libpfm4,hardware events by name); \
 	} >$@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
