@@ -16,9 +16,21 @@ static const char *const libraries[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 #define FUNCTIONS(X)                                                                                         \
     X(global_init)                                                                                           \
     X(easy_init)                                                                                             \
-    X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_strerror) X(easy_cleanup) X(slist_append)          \
-        X(slist_free_all) X(mime_init) X(mime_addpart) X(mime_name) X(mime_filename) X(mime_type)            \
-            X(mime_data) X(mime_data_cb) X(mime_free)
+    X(easy_setopt)                                                                                           \
+    X(easy_perform)                                                                                          \
+    X(easy_getinfo)                                                                                          \
+    X(easy_strerror)                                                                                         \
+    X(easy_cleanup)                                                                                          \
+    X(slist_append)                                                                                          \
+    X(slist_free_all)                                                                                        \
+    X(mime_init)                                                                                             \
+    X(mime_addpart)                                                                                          \
+    X(mime_name)                                                                                             \
+    X(mime_filename)                                                                                         \
+    X(mime_type)                                                                                             \
+    X(mime_data)                                                                                             \
+    X(mime_data_cb)                                                                                          \
+    X(mime_free)
 
 struct api {
 #define X(name) __typeof__(curl_##name) *name;

@@ -53,6 +53,7 @@ library() {
     perfmon/*) echo libpfm4 ;;
     libiberty/* | demangle.h) echo libiberty ;;
     archive*.h) echo libarchive ;;
+    curl/*) echo libcurl ;;
     cmark.h) echo cmark ;;
     graphviz/cgraph.h) echo libcgraph ;;
     graphviz/*) echo libgvc ;;
