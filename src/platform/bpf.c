@@ -32,14 +32,12 @@ struct bpfside {
     struct ring_buffer *control, *samples;
     struct sink control_to, samples_to;
     struct bpf_link *links[4];
-    struct links samplers, off, used, flows;
+    struct links samplers, off, used, flows, gpu;
     int flow_exits; /* flows are counted where functions return */
     int gpu_wanted;
-    struct err gpu_refused; /* the same of the program for calls of CUDA's libraries */
-    VEC(struct bpf_link *) gpu;
-    struct err flows_refused; /* why the kernel would not load the programs for flows; "" */
-    struct err used_refused;  /* the same of those for what threads use */
-    struct err off_refused;   /* why the kernel would not load the programs for off-CPU time; "" */
+    /* Why the kernel would not load the programs for off-CPU time, for flows, for what threads use and for
+     * calls of CUDA's libraries; "": it has. */
+    struct err off_refused, flows_refused, used_refused, gpu_refused;
     struct wire_mapping *mappings;
     struct wire_table *tables;
     size_t mappings_n, tables_n;
@@ -626,7 +624,7 @@ int bpfside_gpu_attach(struct bpfside *b, const char *path, const char *name, ui
 
     if (!l)
         return err_sys(e, errno, "attach BPF to %s of %s", name, path);
-    *vec_push(&b->gpu) = l;
+    *vec_push(&b->gpu.list) = l;
     return 0;
 }
 
@@ -637,9 +635,7 @@ void bpfside_gpu_calls(struct bpfside *b, uint32_t which, struct wire_gpu_calls 
 
 void bpfside_gpu_stop(struct bpfside *b)
 {
-    for (size_t i = 0; i < b->gpu.n; i++)
-        bpf_link__destroy(b->gpu.a[i]);
-    vec_release(&b->gpu);
+    detach(&b->gpu);
 }
 
 int bpfside_add_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p)
