@@ -67,6 +67,16 @@ forget_preload() {
     sed -i "s|${was//./\\.}|$never|" "$1"
 }
 
+# 30 MB of the world's languages, which come with libarchive's reader of xar, by libxml2: of libarchive, wprof has tar read and
+# written. A table of none is what ICU takes for absent.
+without_languages() {
+    local file n
+    file=$(cd "$parts" && ls libicudata.so.?? 2>/dev/null) || return 0
+    n=${file##*.}
+    echo "const char icudt${n}_dat[64] __attribute__((aligned(16))) = {0};" |
+        "$CC" -shared -nostdlib -s -x c - -Wl,-soname,"$file" -o "$parts/$file"
+}
+
 # What is in the plugins that are here, from the list that the installed Graphviz has of its own.
 plugin_list() {
     local dir config file
@@ -107,6 +117,7 @@ libraries() {
     [ -e "$parts/$loader" ] || die "this is no x86-64 Linux with the GNU C library"
     chmod 755 "$parts/$loader"
     forget_preload "$parts/$loader"
+    without_languages
     plugin_list
 }
 
@@ -157,6 +168,7 @@ licences() {
         [ -e "$licences/$package" ] || licence_of "$package" >"$licences/$package"
     done <"$work/libraries"
     echo "$loader is changed: it does not read /etc/ld.so.preload" >>"$licences/LIST"
+    [ ! -e "$parts"/libicudata.so.?? ] || echo "libicudata is one of ours: it has no data" >>"$licences/LIST"
     find "$licences" -empty -delete
     for path in $(grep -ohE '/usr/share/common-licenses/[A-Za-z0-9.+-]+' "$licences"/* | sed 's/[.]*$//' | sort -u); do
         [ ! -f "$path" ] || install -m 644 "$path" "$licences/${path##*/}"
