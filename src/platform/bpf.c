@@ -33,8 +33,7 @@ struct bpfside {
     struct sink control_to, samples_to;
     struct bpf_link *links[4];
     struct links samplers, off, used, flows, gpu;
-    int flow_exits; /* flows are counted where functions return */
-    int gpu_wanted;
+    int flow_exits, gpu_wanted; /* flow_exits: flows are counted where functions return */
     /* Why the kernel would not load the programs for off-CPU time, for flows, for what threads use and for
      * calls of CUDA's libraries; "": it has. */
     struct err off_refused, flows_refused, used_refused, gpu_refused;
