@@ -186,11 +186,11 @@ $(O)/wprof.skel.h: $(O)/wprof.bpf.o
 
 CMARK := $(shell command -v cmark)
 man: $(if $(CMARK),$(MAN))
-$(O)/man/%: man/%.md $(O)/version
+$(O)/man/%: man/%.md man/tables.awk $(O)/version
 	@mkdir -p $(@D)
 	@page='$(basename $(notdir $@))'; section='$(subst .,,$(suffix $@))'; \
 	{ printf '.TH "%s" "%s" "" "wprof $(VERSION)" "wprof"\n' "$$(echo $$page | tr a-z- A-Z-)" "$$section"; \
-	  sed '1{/^<!--/d}' $< | cmark -t man; } >$@.tmp && mv $@.tmp $@
+	  sed '1{/^<!--/d}' $< | awk -f man/tables.awk | cmark -t man; } >$@.tmp && mv $@.tmp $@
 
 # ---- tests ----
 
