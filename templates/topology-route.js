@@ -58,13 +58,26 @@ function mostBend(a, b) {
     return Math.max(Math.hypot(b.x - a.x, b.y - a.y) * 0.6, Math.abs(b.x - a.x) < wide / 2 ? wide : 30);
 }
 
+/* Of all nodes. */
+function hullOf(nodes) {
+    const most = (of, start, pick) => nodes.reduce((best, node) => pick(best, of(node)), start);
+    return {left: most(n => n.x - n.w / 2, Infinity, Math.min), right: most(n => n.x + n.w / 2, -Infinity, Math.max),
+            top: most(n => n.y - n.h / 2, Infinity, Math.min), bottom: most(n => n.y + n.h / 2, -Infinity, Math.max)};
+}
+
+/* It leaves the picture, or the box around all. */
+function isOutside(arc, hull) {
+    const [x, y] = arcPoint(arc, 0.5);
+    return x < hull.left || x > hull.right || y < hull.top || y > hull.bottom;
+}
+
 /* Around what lies in between, unless that is a long way round. */
-function bestBend(a, b, nodes) {
+function bestBend(a, b, nodes, hull) {
     let best = 0, least = Infinity;
     for (const bend of BENDS) {
         if (Math.abs(bend) > mostBend(a, b))
             break;
-        const cost = countHits(makeArc(a, b, bend), a, b, nodes) * ROUND + Math.abs(bend);
+        const arc = makeArc(a, b, bend), cost = (countHits(arc, a, b, nodes) + isOutside(arc, hull)) * ROUND + Math.abs(bend);
         if (cost < least)
             [best, least] = [bend, cost];
         if (least <= Math.abs(bend))
@@ -109,7 +122,7 @@ function placeLabels({nodes, edges}) {
 
 /* Gives each edge an `arc`. */
 function routeEdges({nodes, edges}) {
-    const pairs = new Map(), looks = nodes.length * edges.length * PROBES.length;
+    const pairs = new Map(), looks = nodes.length * edges.length * PROBES.length, hull = hullOf(nodes);
     for (const edge of edges) {
         const key = Math.min(edge.a.index, edge.b.index) * nodes.length + Math.max(edge.a.index, edge.b.index);
         if (!pairs.has(key))
@@ -117,7 +130,7 @@ function routeEdges({nodes, edges}) {
         pairs.get(key).push(edge);
     }
     for (const together of pairs.values()) {
-        const {a, b} = together[0], around = looks < MOST_LOOKS ? bestBend(a, b, nodes) : 0;
+        const {a, b} = together[0], around = looks < MOST_LOOKS ? bestBend(a, b, nodes, hull) : 0;
         together.forEach((edge, i) => {
             const beside = (i - (together.length - 1) / 2) * BESIDE;
             const arc = makeArc(edge.a, edge.b, around + beside);

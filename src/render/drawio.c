@@ -153,7 +153,8 @@ static void add_edge(const struct picture *p, uint32_t i, const struct picture_a
     markup_text(out, buf_str(&text));
     buf_addf(out,
              "\" id=\"e%u\"><mxCell "
-             "style=\"html=0;curved=1;fontSize=8;fontColor=%s;strokeColor=%s;endArrow=%s;startArrow=%s;"
+             "style=\"html=0;curved=1;labelBackgroundColor=#ffffff;fontSize=8;fontColor=%s;strokeColor=%s;"
+             "endArrow=%s;startArrow=%s;"
              "endSize=4;startSize=4\" edge=\"1\" parent=\"1\" source=\"n%u\" target=\"n%u\">",
              i, r->color, r->color, r->directed ? "classic" : "none",
              r->directed && e->both ? "classic" : "none", e->a, e->b);

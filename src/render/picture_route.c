@@ -19,6 +19,7 @@ static const double probes[] = {0.12, 0.2, 0.28, 0.36, 0.44, 0.5, 0.56, 0.64, 0.
 struct routing {
     const struct picture *p;
     const struct picture_area *at;
+    double left, top, right, bottom; /* of all nodes */
     int around;
 };
 
@@ -64,6 +65,26 @@ static size_t count_hits(const struct routing *r, const struct picture_arc *arc,
     return hits;
 }
 
+static void find_hull(struct routing *r)
+{
+    r->left = r->top = INFINITY;
+    r->right = r->bottom = -INFINITY;
+    for (size_t i = 0; i < r->p->nodes.n; i++) {
+        r->left = fmin(r->left, r->at[i].x - r->at[i].w / 2);
+        r->right = fmax(r->right, r->at[i].x + r->at[i].w / 2);
+        r->top = fmin(r->top, r->at[i].y - r->at[i].h / 2);
+        r->bottom = fmax(r->bottom, r->at[i].y + r->at[i].h / 2);
+    }
+}
+
+/* It leaves the picture, or the box around all. */
+static int is_outside(const struct routing *r, const struct picture_arc *arc)
+{
+    const struct picture_point m = picture_arc_point(arc, 0.5);
+
+    return m.x < r->left || m.x > r->right || m.y < r->top || m.y > r->bottom;
+}
+
 /* Nodes below each other have the length of their lines in each other's way. */
 static double most_bend(const struct routing *r, uint32_t a, uint32_t b)
 {
@@ -80,7 +101,8 @@ static double best_bend(const struct routing *r, uint32_t a, uint32_t b)
 
     for (size_t i = 0; i < ARRAY_SIZE(bends) && least > fabs(bends[i]); i++) {
         const struct picture_arc arc = make_arc(r, a, b, bends[i]);
-        const double cost = (double)count_hits(r, &arc, a, b) * ROUND + fabs(bends[i]);
+        const double cost =
+            (double)(count_hits(r, &arc, a, b) + is_outside(r, &arc)) * ROUND + fabs(bends[i]);
 
         if (fabs(bends[i]) > most_bend(r, a, b))
             break;
@@ -147,9 +169,12 @@ static struct pair *pair_at(struct pairs *x, const struct picture_edge *e)
 struct picture_arc *picture_route(const struct picture *p, const struct picture_area *at)
 {
     struct picture_arc *arcs = mem_calloc(p->edges.n + 1, sizeof(*arcs));
-    struct routing r = {p, at, (double)p->nodes.n * (double)p->edges.n * ARRAY_SIZE(probes) < MOST_LOOKS};
+    struct routing r = {.p = p,
+                        .at = at,
+                        .around = (double)p->nodes.n * (double)p->edges.n * ARRAY_SIZE(probes) < MOST_LOOKS};
     struct pairs pairs = {0};
 
+    find_hull(&r);
     for (size_t i = 0; i < p->edges.n; i++)
         pair_at(&pairs, &p->edges.a[i])->n++;
     for (size_t i = 0; i < p->edges.n; i++) {
