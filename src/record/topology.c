@@ -10,8 +10,8 @@
 #include "model/graph_ops.h"
 #include "platform/clock.h"
 #include "record/topology_delta.h"
-#include "record/topology_due.h"
 #include "record/topology_look.h"
+#include "record/topology_when.h"
 #include "topo/own.h"
 
 #include <errno.h>
@@ -46,8 +46,7 @@ struct collector {
     struct flows flows; /* those that the kernel's side has given up already */
     struct graph all;   /* all looks; after the end the recording's topology */
     int timer_fd, epoll_fd, lines_fd;
-    uint64_t wait_ns; /* until the next look, or until one may be due */
-    struct topology_due due;
+    struct when when;              /* without an interval */
     uint64_t taken_ns[TIMES_TOLD]; /* when looks were asked for, since the beginning */
     uint64_t asked, looks, lines, dropped, failed, bytes;
     uint64_t cut;                       /* processes that one look was not asked for, at most */
@@ -63,6 +62,7 @@ static void topology_free(struct collector *c)
     topology_look_end(&c->look);
     delta_release(&c->delta);
     flows_release(&c->flows);
+    when_release(&c->when);
     if (c->ctx->graph == &c->all)
         c->ctx->graph = NULL;
     graph_release(&c->all);
@@ -113,9 +113,10 @@ static uint64_t offset_now(void)
 
 static int arm(struct collector *c)
 {
-    struct itimerspec at = {.it_value = {(time_t)(c->wait_ns / SECOND), (long)(c->wait_ns % SECOND)}};
+    const uint64_t ns = c->opts.interval ? c->opts.interval : WHEN_TICK_NS;
+    const struct timespec every = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
+    const struct itimerspec at = {every, every};
 
-    at.it_interval = at.it_value;
     return timerfd_settime(c->timer_fd, 0, &at, NULL);
 }
 
@@ -145,6 +146,7 @@ static void ask(struct collector *c)
     if (c->asked < TIMES_TOLD)
         c->taken_ns[c->asked] = c->ctx->now() - c->begin;
     c->asked++;
+    when_asked(&c->when, c->ctx->now());
     vec_release(&pids.list);
 }
 
@@ -186,11 +188,15 @@ static void cover_looks(const struct collector *c, struct graph *g)
         buf_addf(&d, "%s s after the beginning", c->asked > TIMES_TOLD ? " ..." : "");
     else
         buf_addstr(&d, "none: what is joined by memory, pipes and the like is not seen");
+    if (c->when.held)
+        buf_addf(&d,
+                 "; %" PRIu64 " time%s none when processes had come: looks had taken their share of CPU time",
+                 c->when.held, c->when.held == 1 ? "" : "s");
     if (c->cut)
         buf_addf(&d, "; %" PRIu64 " processes without a parent were not looked for: a look asks for %d",
                  c->cut, TOPOLOGY_LOOK_PIDS);
     graph_cover(g, &(struct graph_coverage){.source = "looks",
-                                            .state = c->cut || !c->asked ? "partial" : "ok",
+                                            .state = c->cut || c->when.held || !c->asked ? "partial" : "ok",
                                             .detail = buf_str(&d),
                                             .seen = c->looks,
                                             .denied = c->cut});
@@ -373,6 +379,7 @@ static int take(struct collector *c)
     rc = topology_look_take(&c->look, &g, &e);
     if (rc > 0) {
         c->looks++;
+        when_took(&c->when, c->look.cpu_ns);
         graph_merge(&c->all, &g, GRAPH_LATER, NULL);
         if (!c->counts)
             add_delta(c, &g);
@@ -415,7 +422,7 @@ static int topology_start(struct collector *c, struct err *e)
     c->begin = c->ctx->now();
     c->boot_begin = clock_ns(CLOCK_BOOTTIME);
     c->offset = offset_now();
-    c->wait_ns = c->opts.interval ? c->opts.interval : TOPOLOGY_TICK_MS * 1000000ull;
+    when_begin(&c->when, c->begin, c->boot_begin);
     if (!c->ctx->launched)
         ask(c); /* how it is at the beginning */
     return arm(c) ? err_sys(e, errno, "timerfd") : 0;
@@ -439,8 +446,7 @@ static int topology_poll(struct collector *c, struct err *e)
     if (c->opts.interval) {
         c->dropped += times - 1;
         ask(c);
-    } else if (!c->look.busy &&
-               topology_due(&c->due, c->ctx->now() - c->begin, c->look.cpu_ns, c->ctx->store->tasks.list.n)) {
+    } else if (!c->look.busy && when_due(&c->when, &c->ctx->store->tasks, c->ctx->now())) {
         ask(c);
     }
     return 0;

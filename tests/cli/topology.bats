@@ -178,6 +178,23 @@ os.wait()'
     in_graph '[sorted([(e["bytes_ab"], e["messages_ab"]), (e["bytes_ba"], e["messages_ba"])]) for e in of_kind("tcp") + of_kind("connect")] == [[(7, 7), (7000, 7)]] * 2'
 }
 
+@test "what begins after the first look: shared memory and pipes of processes that come later" {
+    "$WPROF" record -q --collect topology -o "$dir" -- "$PYTHON" -c '
+import mmap, os, time
+time.sleep(0.7)
+m, (r, w) = mmap.mmap(-1, 1 << 20), os.pipe()
+if os.fork():
+    os.close(w)
+    os.read(r, 1)
+else:
+    os.close(r)
+    m[0] = 1
+    time.sleep(3)'
+    in_graph 'len([e for e in of_kind("shm") if pid(e["a"]) and pid(e["b"])]) == 1'
+    in_graph 'len([e for e in of_kind("pipe") if "python" in nodes[e["a"]]["attrs"].get("name", "") and "python" in nodes[e["b"]]["attrs"].get("name", "")]) == 1'
+    in_graph 'coverage("looks")["seen"] >= 2'
+}
+
 @test "pipes and FIFOs with --pipe-bytes" {
     talk pipe --pipe-bytes
     in_graph 'flow("pipe", a, b)[:2] == [12345, 1]'

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our own processes are no part of a topology; whom a look is asked for. */
 #include "record/topology.h"
-#include "record/topology_due.h"
 #include "topo/own.h"
 
 #include <setjmp.h>
@@ -120,34 +119,12 @@ static void test_living(void **state)
     tasks_release(&s.tasks);
 }
 
-/* Ticks of half a second; 10 ms a look. */
-static void test_due(void **state)
-{
-    const uint64_t ms = 1000000;
-    struct topology_due d = {0};
-    uint64_t looks = 0, last = 0;
-
-    for (uint64_t t = 500; t <= 20000; t += 500) {
-        if (!topology_due(&d, t * ms, looks * 10 * ms, 5))
-            continue;
-        assert_true(!last || t == 2 * last);
-        last = t;
-        looks++;
-    }
-    assert_int_equal(looks, 6);                            /* 0.5, 1, 2, 4, 8, 16 s */
-    assert_true(topology_due(&d, 20500 * ms, 60 * ms, 6)); /* a task has come */
-    assert_false(topology_due(&d, 21000 * ms, 70 * ms, 7));
-    assert_true(topology_due(&d, 21500 * ms, 70 * ms, 7));
-    assert_false(topology_due(&d, 22500 * ms, 300 * ms, 8)); /* they have cost too much */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_targeted),
         cmocka_unit_test(test_living),
-        cmocka_unit_test(test_due),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
