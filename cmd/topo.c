@@ -247,6 +247,15 @@ static int put_line(struct looks *l, struct graph *g, struct err *e)
     return are_printed(l->values) ? topo_lines_put(&l->lines, &l->out, e) : 0;
 }
 
+/* Nothing could be looked at: there is no /proc, say. */
+static int is_nothing(const struct graph *g)
+{
+    for (size_t i = 0; i < g->coverage.n; i++)
+        if (g->coverage.a[i].seen)
+            return 0;
+    return !g->nodes.n;
+}
+
 /* 1: there is nothing more to look at, as when all the pids are gone: what was seen before is not lost by it.
  */
 static int look(struct looks *l, struct err *e)
@@ -258,6 +267,9 @@ static int look(struct looks *l, struct err *e)
     rc = topo_snapshot(&g, &l->opts, e);
     if (l->n++ == 0)
         warn(&g);
+    if (!rc && is_nothing(&g))
+        rc = err_set(e, "nothing could be looked at (%s)",
+                     l->opts.root ? "is there a proc in --root?" : "is /proc mounted?");
     if (!rc)
         rc = narrow(&g, l->values, e);
     if (rc && l->n > 1) {
@@ -366,6 +378,26 @@ static int run(const struct topo_values *v, const struct pids *pids, const struc
     return rc;
 }
 
+/* What would say nothing, or not what was asked for. */
+static int check_values(const struct topo_values *v, struct err *e)
+{
+    if (!v->interval)
+        return err_set(e, "--interval: 0 is too short");
+    if (!v->timeout)
+        return err_set(e, "--timeout: 0 is too short");
+    if (v->around && !*v->around)
+        return err_set(e, "--around: the id is missing");
+    if (!v->layout || !strcmp(v->layout, "default"))
+        return 0;
+    if (!strcmp(v->format, "json") || !strcmp(v->format, "ndjson") || !strcmp(v->format, "text") ||
+        !strcmp(v->format, "mermaid"))
+        return err_set(e,
+                       "--format %s has no places for its nodes: --layout is for svg, png, pdf, dot, drawio, "
+                       "gexf and html",
+                       v->format);
+    return 0;
+}
+
 static int topo_run(const void *values, const struct config *cfg, int argc, char **argv)
 {
     const struct topo_values *v = values;
@@ -390,8 +422,10 @@ static int topo_run(const void *values, const struct config *cfg, int argc, char
         vec_release(&pids.list);
         return command_usage(&cmd_topo, "%s", e.msg);
     }
-    if (!v->interval)
-        return command_usage(&cmd_topo, "--interval: 0 is too short");
+    if (check_values(v, &e)) {
+        vec_release(&pids.list);
+        return command_usage(&cmd_topo, "%s", e.msg);
+    }
     rc = remotes_read(&remotes, &v->remotes, &e);
     if (!rc)
         rc = run(v, &pids, &remotes, &e);

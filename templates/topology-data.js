@@ -8,9 +8,9 @@ function decodeTopology(text) {
         times: times || null, attrs: decodeAttrs(attrs, names), members: decodeMembers(members), left, edges: [],
     }));
     const edges = data.edges.map(([kind, a, b, both, count, bytesAb, bytesBa, messagesAb, messagesBa, first, last, weight, waitedA, waitedB,
-                                   label], index) => ({
+                                   label, attrs], index) => ({
         index, kind, a: nodes[a], b: nodes[b], both, count, bytesAb, bytesBa, messagesAb, messagesBa, first, last, weight, waitedA, waitedB,
-        label: visible(label),
+        label: visible(label), attrs: decodeAttrs(attrs, names),
     }));
     for (const edge of edges) {
         edge.a.edges.push(edge);
@@ -72,7 +72,8 @@ class TopologyModel {
             node.attrs.some(([, value]) => value !== null && regex.test(String(value)));
     }
     edgeMatches(edge, regex) {
-        return regex.test(this.relations[edge.kind].id) || (edge.label && regex.test(edge.label));
+        return regex.test(this.relations[edge.kind].id) || (edge.label && regex.test(edge.label)) ||
+            edge.attrs.some(([, value]) => value !== null && regex.test(String(value)));
     }
 }
 

@@ -211,6 +211,8 @@ class TopologySide {
         kind.prepend(words.makeSwatch("edge", model.relations[edge.kind].id));
         this.add(makePart("h3", words.edgeTitle(edge)), kind, ...words.edgeLines(edge).map(line => makePart("p", line)),
                  makePart("p", model.relations[edge.kind].meaning + ".", "side-hint"));
+        if (edge.attrs.length)
+            this.addTable(edge.attrs.map(([name, value]) => [name, String(value)]), "attrs");
         this.addList("Its ends", [edge.a, edge.b].map((node, i) => this.makeItem(model.name(node), "select it",
             words.makeSwatch("node", model.kinds[node.kind].id), () => this.pane.goTo({node}), "ab"[i])));
     }

@@ -149,13 +149,7 @@ static void leave_out(struct bpf_program *const *progs, size_t n, struct bpf_map
 
 /* The programs for what goes over sockets and pipes: of pipes on demand; of sockets at tracepoints, or where
  * functions return. */
-enum {
-    FLOW_PIPE,
-    FLOW_STATE, /* in either case */
-    FLOW_POINTS,
-    FLOW_EXITS = FLOW_POINTS + 2,
-    FLOW_PROGRAMS = FLOW_EXITS + 8
-};
+enum { FLOW_PIPE, FLOW_STATE, FLOW_POINTS, FLOW_EXITS = FLOW_POINTS + 2, FLOW_PROGRAMS = FLOW_EXITS + 8 };
 
 static void flow_programs(const struct bpfside *b, struct bpf_program *progs[FLOW_PROGRAMS])
 {

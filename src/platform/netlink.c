@@ -42,6 +42,12 @@ static void on_unix(struct net_sockets *s, const struct nlmsghdr *h)
     *vec_push(&s->list) = n;
 }
 
+/* The other end's FIN has come, which the kernel counts as a byte. */
+static int has_fin(uint8_t state)
+{
+    return state == NET_CLOSE_WAIT || state == NET_LAST_ACK || state == NET_CLOSING;
+}
+
 static void add_counts(struct net_socket *n, const void *data, size_t size)
 {
     struct tcp_info info = {0};
@@ -51,7 +57,7 @@ static void add_counts(struct net_socket *n, const void *data, size_t size)
     memcpy(&info, data, size < sizeof(info) ? size : sizeof(info));
     n->counted = 1;
     n->sent = info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
-    n->received = info.tcpi_bytes_received;
+    n->received = info.tcpi_bytes_received - (info.tcpi_bytes_received && has_fin(n->state));
     n->segments_out = info.tcpi_data_segs_out;
     n->segments_in = info.tcpi_data_segs_in;
     n->rtt_us = info.tcpi_rtt;

@@ -27,7 +27,15 @@ struct net_socket {
 };
 
 /* Of include/net/tcp_states.h; used for UDP and unix sockets too. */
-enum { NET_ESTABLISHED = 1, NET_TIME_WAIT = 6, NET_CLOSE = 7, NET_LISTEN = 10 };
+enum {
+    NET_ESTABLISHED = 1,
+    NET_TIME_WAIT = 6,
+    NET_CLOSE = 7,
+    NET_CLOSE_WAIT = 8,
+    NET_LAST_ACK = 9,
+    NET_LISTEN = 10,
+    NET_CLOSING = 11
+};
 
 struct net_sockets {
     VEC(struct net_socket) list;

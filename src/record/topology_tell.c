@@ -296,6 +296,24 @@ static void tell_connection(struct teller *t, const struct end *e, const struct 
         graph_edge_weight(c, 1);
 }
 
+/* Their addresses at the edge between the processes, too, of the first connection. */
+static void tell_sockets(struct teller *t, const struct end *e, const struct parties *a,
+                         const struct parties *b)
+{
+    struct graph_node *mine = a->list.a[a->main].node;
+    struct graph_edge *to = graph_find_edge(t->g, relation_of(e), mine, b->list.a[b->main].node);
+    char addr[2][INET6_ADDRSTRLEN + 2], text[2 * sizeof(addr[0]) + 16];
+    int turned = to && to->a != mine;
+
+    if (!to || graph_attr(&to->attrs, "sockets"))
+        return;
+    address_text(e, turned, addr[0]);
+    address_text(e, !turned, addr[1]);
+    snprintf(text, sizeof(text), "%s:%u - %s:%u", addr[0], turned ? e->f->peer_port : e->f->port, addr[1],
+             turned ? e->f->port : e->f->peer_port);
+    graph_set_str(t->g, &to->attrs, "sockets", text);
+}
+
 static void tell_pair(struct teller *t, const struct end *e, const struct end *other)
 {
     enum graph_relation kind = relation_of(e);
@@ -314,8 +332,10 @@ static void tell_pair(struct teller *t, const struct end *e, const struct end *o
     count_connection(t, kind, &a, &b, end_is_sent(e));
     x = own_node(t, e, &a);
     y = own_node(t, other, &b);
-    if (x && y)
+    if (x && y) {
         tell_connection(t, e, other, x, y);
+        tell_sockets(t, e, &a, &b);
+    }
     vec_release(&a.list);
     vec_release(&b.list);
 }

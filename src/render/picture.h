@@ -38,7 +38,10 @@ struct picture_node {
     struct picture_area at; /* w and h are set from the start */
 };
 
+enum { PICTURE_EDGE_OF = 8 };
+
 struct picture_edge {
+    const struct graph_edge *of[PICTURE_EDGE_OF]; /* the first of those it stands for */
     enum graph_relation kind;
     uint32_t a, b; /* nodes */
     int both;      /* goes both ways, or has no direction */

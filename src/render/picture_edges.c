@@ -55,6 +55,8 @@ static void add_up(struct picture_edge *to, const struct graph_edge *e, int turn
     to->bytes_ba += turned ? e->bytes_ab : e->bytes_ba;
     to->messages_ab += turned ? e->messages_ba : e->messages_ab;
     to->messages_ba += turned ? e->messages_ab : e->messages_ba;
+    if (to->count < PICTURE_EDGE_OF)
+        to->of[to->count] = e;
     to->count++;
     to->waited_a_ns += waited(e, !turned);
     to->waited_b_ns += waited(e, turned);

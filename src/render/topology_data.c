@@ -328,6 +328,37 @@ static void put_node(struct encoder *x, size_t i)
     json_end_array(&x->w);
 }
 
+/* What one of those before it has said already. */
+static int is_said(const struct picture_edge *e, size_t n, const struct graph_attr *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct graph_attr *said = graph_attr(&e->of[i]->attrs, a->name);
+
+        if (said && said->type == a->type &&
+            (a->type == GRAPH_STR ? !strcmp(said->str, a->str) : said->i == a->i))
+            return 1;
+    }
+    return 0;
+}
+
+/* Of the first that it stands for. */
+static void put_edge_attrs(struct encoder *x, const struct picture_edge *e)
+{
+    size_t n = e->count < PICTURE_EDGE_OF ? e->count : PICTURE_EDGE_OF;
+
+    json_array(&x->w, NULL);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < e->of[i]->attrs.list.n; k++) {
+            const struct graph_attr *a = &e->of[i]->attrs.list.a[k];
+
+            if (!has_room(x) || !strncmp(a->name, "waited_", 7) || is_said(e, i, a))
+                continue;
+            json_u64(&x->w, NULL, name_index(x, a->name));
+            put_value(x, a);
+        }
+    json_end_array(&x->w);
+}
+
 static void put_edge(struct encoder *x, const struct picture_edge *e)
 {
     const uint64_t figures[] = {e->bytes_ab, e->bytes_ba, e->messages_ab, e->messages_ba};
@@ -345,6 +376,7 @@ static void put_edge(struct encoder *x, const struct picture_edge *e)
     json_u64(&x->w, NULL, e->waited_a_ns);
     json_u64(&x->w, NULL, e->waited_b_ns);
     json_str(&x->w, NULL, e->label);
+    put_edge_attrs(x, e);
     json_end_array(&x->w);
 }
 

@@ -6,7 +6,8 @@
  *     boxes  [label, kind, box around it, x, y, width, height]
  *     nodes  [label, id, kind, count, box, x, y, width, height, first, last, source, times, attributes,
  * members, left out] edges  [kind, a, b, goes both ways, count, bytes a to b, bytes b to a, messages a to b,
- * messages b to a, first, last, weight or null, ns that a waited for b, ns that b waited for a, label]
+ * messages b to a, first, last, weight or null, ns that a waited for b, ns that b waited for a, label,
+ * attributes]
  *
  * `unseen` has a line for each source that failed or was denied something. `kinds` and `relations` are those
  * in use; a kind is an index into them. Places are points, those of nodes their middles; without boxes around

@@ -249,7 +249,9 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
     }
     hw_near_read(&near, ctx);
     for (size_t i = 0; i < names.list.n; i++)
-        add_device(ctx, g, &near, &ports, names.list.a[i]);
+        if (strncmp(names.list.a[i], "scif", 4) !=
+            0) /* a Xeon Phi's, by software: hwloc leaves it out, too */
+            add_device(ctx, g, &near, &ports, names.list.a[i]);
     seconds = ctx->live ? wait_a_while(ctx) : 0;
     for (size_t i = 0; i < ports.list.n; i++)
         add_rates(ctx, g, &ports.list.a[i], seconds);

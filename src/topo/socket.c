@@ -140,6 +140,20 @@ static void add_flow(struct graph_edge *e, const struct graph_node *a, const str
     graph_edge_weight(e, 1); /* connections */
 }
 
+/* The addresses of the first connection, whose end i is a's. */
+static void tell_sockets(struct job *j, struct graph_edge *e, size_t i)
+{
+    const struct net_socket *n = &j->s.all.list.a[i];
+    char addr[2][INET6_ADDRSTRLEN + 2], text[2 * sizeof(addr[0]) + 16];
+
+    if (n->family == AF_UNIX || !n->peer_port || graph_attr(&e->attrs, "sockets"))
+        return;
+    address_text(n, 0, addr[0]);
+    address_text(n, 1, addr[1]);
+    snprintf(text, sizeof(text), "%s:%u - %s:%u", addr[0], n->port, addr[1], n->peer_port);
+    graph_set_str(j->g, &e->attrs, "sockets", text);
+}
+
 /*
  * Processes at both ends. Where a descriptor was inherited there are several, and which of them talks is not
  * known: the latest in the list (the youngest, as a rule) gets the bytes, all get the doubt.
@@ -168,9 +182,10 @@ static void join_processes(struct job *j, size_t a, size_t b, enum graph_relatio
             } else if (confidence > e->confidence) {
                 e->confidence = confidence;
             }
-            if (x == na - 1 && y == nb - 1)
+            if (x == na - 1 && y == nb - 1) {
                 add_flow(e, p, q, f);
-            else
+                tell_sockets(j, e, e->a == p ? a : b);
+            } else
                 graph_edge_weight(e, 1);
         }
     }

@@ -129,6 +129,9 @@ def topology_searches(p):
     p.browser.key("Enter")
     assert "SharedMemory" in what(p)
     p.browser.eval("document.activeElement.select()")
+    p.browser.type("^nccl$") # an attribute of an edge
+    assert p.text(".topology-found") == "0 nodes, 1 edge", p.text(".topology-found")
+    p.browser.eval("document.activeElement.select()")
     p.browser.type("^unix$")
     assert p.text(".topology-found") == "0 nodes, 1 edge", p.text(".topology-found")
     p.browser.eval("document.activeElement.select()")

@@ -188,6 +188,16 @@ END
     [[ $output == *"common-parent"*"CommonProcessParent"* ]]
 }
 
+@test "what cannot be done is said: wrong usage, nothing to look at" {
+    for wrong in "--layout gephi --format json" "--layout constraint" "--around=" "--timeout 0"; do
+        # shellcheck disable=SC2086
+        run -2 "$WPROF" topo $wrong
+    done
+    mkdir "$BATS_TEST_TMPDIR/empty"
+    run -3 "$WPROF" topo --root "$BATS_TEST_TMPDIR/empty"
+    [[ $output == *"nothing could be looked at"* ]]
+}
+
 @test "wprof topo is no part of what it shows" {
     graph -o "$BATS_TEST_TMPDIR/of-its-own"
     "$PYTHON" -c 'import json, sys

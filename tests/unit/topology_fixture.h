@@ -56,6 +56,7 @@ static inline void topology_training(struct graph *g, const char *other)
     }
     graph_edge(g, GRAPH_EDGE_OWN, trainer, worker);
     e = graph_edge(g, GRAPH_EDGE_UNIX, trainer, worker);
+    graph_set_str(g, &e->attrs, "name", "nccl");
     graph_edge_flow(e, trainer, 1048576, 12);
     graph_edge_flow(e, worker, 4096, 3);
     graph_set_int(g, &e->attrs, "waited_a_ns", 2000000000);
