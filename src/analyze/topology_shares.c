@@ -186,6 +186,17 @@ static void add_up(struct sums *x)
     }
 }
 
+/* What /proc said at some look is less than what was recorded, or of a time before it. */
+static void forget(struct graph_attrs *attrs, const char *name)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < attrs->list.n; i++)
+        if (strcmp(attrs->list.a[i].name, name) != 0)
+            attrs->list.a[n++] = attrs->list.a[i];
+    attrs->list.n = n;
+}
+
 static void tell_processes(struct sums *x)
 {
     static const char *const names[TIMES] = {"cpu_ns", "offcpu_ns", "gil_ns", "io_ns", "runq_ns", "gpu_ns"};
@@ -202,6 +213,7 @@ static void tell_processes(struct sums *x)
         if (!n || done[n->index])
             continue;
         done[n->index] = 1;
+        forget(&n->attrs, "cpu_s");
         for (int k = 0; k < (all_gpu ? TIMES : GPU); k++)
             graph_set_int(x->g, &n->attrs, names[k], (int64_t)x->ns[n->index][k]);
         if (all)

@@ -17,6 +17,8 @@ static void add_relation(enum graph_relation kind, struct buf *out)
 
     if (r->class == GRAPH_CLASS_FLOW && !strcmp(r->witty, "IPCEdge"))
         buf_addf(out, "IPC[%s]", r->name);
+    else if (kind == GRAPH_EDGE_LISTEN) /* another edge than "Own" beside it */
+        buf_addf(out, "%.*s[%s]", (int)(n - cut), r->witty, r->name);
     else if (n > cut && !strcmp(r->witty + n - cut, "Edge"))
         buf_add(out, r->witty, n - cut);
     else if (!strcmp(r->witty, "Edge"))

@@ -168,7 +168,9 @@ static void test_pid_again(void **state)
     first = graph_process(&g, 10, 1, 500);
     second = graph_process(&g, 10, 1, 700);
     assert_ptr_not_equal(first, second);
+    graph_set_f64(&g, &first->attrs, "cpu_s", 2.5);
     topology_shares(&g, &s);
+    assert_null(graph_attr(&first->attrs, "cpu_s"));
     assert_int_equal(graph_attr_int(&first->attrs, "cpu_ns", 0), 100);
     assert_int_equal(graph_attr_int(&second->attrs, "cpu_ns", 0), 300);
     graph_release(&g);
