@@ -141,7 +141,8 @@ static void map_frame(struct fold_frames *f, uint32_t id)
         key.file = string(f, names[i].file);
         key.line = f->o->lines ? names[i].line : 0;
         key.inlined = i > 0;
-        key.unknown = frame_name_is_place(strtab_get(&f->s->strings, names[i].func));
+        key.unknown = (fr->flags & FRAME_NAMELESS) != 0 ||
+                      frame_name_is_place(strtab_get(&f->s->strings, names[i].func));
         *vec_push(&f->seq) = intern(f, &key);
     }
 }

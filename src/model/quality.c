@@ -26,8 +26,9 @@ static int named(const struct store *s, uint32_t frame)
 {
     struct frame_name self;
     const struct frame_name *names;
+    const struct frame *f = frames_get(&s->frames, frame);
 
-    return frames_names(&s->frames, frame, &self, &names) > 0 &&
+    return f && !(f->flags & FRAME_NAMELESS) && frames_names(&s->frames, frame, &self, &names) > 0 &&
            !frame_name_is_place(strtab_get(&s->strings, names[0].func));
 }
 

@@ -43,6 +43,7 @@ setup() {
     [ "$(of --pids)" = 'java_app (12);[[kernel.kallsyms]];[[kernel.kallsyms]];org/x/Y:.run;[unknown];  1' ]
     "$WPROF" show s >shown
     grep -q '\[libc.so\]' shown
+    grep -q 'unknown 100 %' shown # the kernel's functions have no names
 }
 
 @test "import perf-script: who, when, which event, what is left out" {
