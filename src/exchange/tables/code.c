@@ -16,15 +16,85 @@ void tables_code_inlines(struct tables_session *in)
     in->has_inlines = 1;
 }
 
-void tables_code_depths(struct tables_session *in)
+void tables_code_symbols(struct tables_session *in)
+{
+    const struct frames *f = &in->s->store.frames;
+    struct strtab names = {0};
+    struct map first = {0};
+    struct buf text = {0};
+
+    if (in->symbol)
+        return;
+    in->symbol = mem_calloc(f->list.n + 1, sizeof(*in->symbol));
+    for (uint32_t id = 1; id <= f->list.n; id++) {
+        const struct frame_name *n = NULL;
+        struct frame_name self;
+        uint64_t *known;
+
+        buf_clear(&text);
+        frame_text(f, &in->s->store.strings, frames_get(f, id), frames_names(f, id, &self, &n) ? n : NULL,
+                   &text);
+        known =
+            map_put(&first, (uint64_t)strtab_add(&names, buf_str(&text)) << 32 | f->list.a[id - 1].module);
+        if (!*known)
+            *known = id;
+        in->symbol[id] = (uint32_t)*known;
+    }
+    strtab_release(&names);
+    map_release(&first);
+    buf_release(&text);
+}
+
+static void use(struct tables_session *in, uint32_t stack)
+{
+    if (stacks_get(&in->s->store.stacks, stack))
+        in->stacks[stack].used = 1;
+}
+
+static void count_samples(struct tables_session *in)
+{
+    const struct store *s = &in->s->store;
+
+    for (size_t i = 0; i < s->events.n; i++) {
+        const struct event *ev = &s->events.a[i];
+
+        use(in, ev->stack);
+        if (ev->kind == EVENT_SAMPLE && stacks_get(&s->stacks, ev->stack))
+            in->stacks[ev->stack].samples += ev->value;
+    }
+    for (size_t i = 0; i < s->waits.list.n; i++)
+        use(in, s->waits.list.a[i].waker_stack);
+}
+
+static int is_outermost(const struct tables_session *in, uint32_t id)
+{
+    const struct stack_node *nodes = in->s->store.stacks.nodes.a;
+    uint32_t symbol = in->symbol[nodes[id - 1].frame];
+
+    for (id = nodes[id - 1].parent; id; id = nodes[id - 1].parent)
+        if (in->symbol[nodes[id - 1].frame] == symbol)
+            return 0;
+    return 1;
+}
+
+/* A parent's id is below its child's. */
+void tables_code_stacks(struct tables_session *in)
 {
     const struct stacks *st = &in->s->store.stacks;
 
-    if (in->depth)
+    if (in->stacks)
         return;
-    in->depth = mem_calloc(st->nodes.n + 1, sizeof(*in->depth));
-    for (size_t id = 1; id <= st->nodes.n; id++)
-        in->depth[id] = in->depth[st->nodes.a[id - 1].parent] + 1;
+    tables_code_symbols(in);
+    in->stacks = mem_calloc(st->nodes.n + 1, sizeof(*in->stacks));
+    count_samples(in);
+    for (uint32_t id = 1; id <= st->nodes.n; id++) {
+        in->stacks[id].depth = in->stacks[st->nodes.a[id - 1].parent].depth + 1;
+        in->stacks[id].outermost = (uint8_t)is_outermost(in, id);
+    }
+    for (size_t id = st->nodes.n; id; id--) {
+        in->stacks[id].total += in->stacks[id].samples;
+        in->stacks[st->nodes.a[id - 1].parent].total += in->stacks[id].total;
+    }
 }
 
 /* ---- tasks ---- */
@@ -131,6 +201,9 @@ static void frame_value(struct tables_cell *c)
     case COLUMN_frames_address:
         number(c, f->addr);
         break;
+    case COLUMN_frames_symbol:
+        tables_int(c, c->in->symbol[id]);
+        break;
     default:
         break;
     }
@@ -181,7 +254,16 @@ static void stack_value(struct tables_cell *c)
         tables_int(c, n->frame);
         break;
     case COLUMN_stacks_depth:
-        tables_int(c, c->in->depth[c->row + 1]);
+        tables_int(c, c->in->stacks[c->row + 1].depth);
+        break;
+    case COLUMN_stacks_samples:
+        tables_int(c, (int64_t)c->in->stacks[c->row + 1].samples);
+        break;
+    case COLUMN_stacks_total:
+        tables_int(c, (int64_t)c->in->stacks[c->row + 1].total);
+        break;
+    case COLUMN_stacks_outermost:
+        tables_int(c, c->in->stacks[c->row + 1].outermost);
         break;
     default:
         break;

@@ -15,6 +15,13 @@ struct tables_inline {
     uint32_t frame, depth;
 };
 
+/* What a stack's row has besides its parent and frame. */
+struct tables_stack {
+    uint64_t samples, total;
+    uint32_t depth;
+    uint8_t outermost, used;
+};
+
 struct tables_session {
     struct session own;      /* unused where it is borrowed */
     const struct session *s; /* its log is read where `loaded` */
@@ -25,7 +32,8 @@ struct tables_session {
     int has_inlines;
     VEC(uint32_t) events[TABLES]; /* of tables of events: their places in the store */
     uint32_t has_events;          /* bits */
-    uint32_t *depth;              /* stack id -> its depth */
+    uint32_t *symbol;             /* frame id -> the first of its name and module */
+    struct tables_stack *stacks;  /* by stack id */
 };
 
 /* A value that is asked for: row counts from 0 in its session. References are given as ids in the session, 0:
@@ -77,7 +85,8 @@ void tables_graph_value(struct tables_cell *c);  /* nodes, edges */
 /* Makes what their rows are found by, once. */
 void tables_meta_reports(struct tables_session *in);
 void tables_code_inlines(struct tables_session *in);
-void tables_code_depths(struct tables_session *in);
+void tables_code_symbols(struct tables_session *in);
+void tables_code_stacks(struct tables_session *in);
 void tables_events_find(struct tables_session *in, enum tables_table table);
 
 #endif

@@ -33,7 +33,7 @@ struct tables {
     VEC(struct tables_session *) list;
     VEC(uint64_t) first[TABLES]; /* by session: how many rows are before its own; one more: all */
     size_t at[TABLES];           /* the session of the last value */
-    struct buf text;
+    struct buf text, folded;
 };
 
 const struct tables_info *tables_info(enum tables_table t)
@@ -84,7 +84,8 @@ static void free_session(struct tables_session *in)
         vec_release(&in->events[i]);
     vec_release(&in->reports);
     vec_release(&in->inlines);
-    free(in->depth);
+    free(in->symbol);
+    free(in->stacks);
     if (in->has_graph)
         graph_release(&in->graph);
     session_release(&in->own);
@@ -101,6 +102,7 @@ void tables_free(struct tables *t)
         vec_release(&t->first[i]);
     vec_release(&t->list);
     buf_release(&t->text);
+    buf_release(&t->folded);
     free(t);
 }
 
@@ -165,12 +167,13 @@ static uint64_t rows_of(struct tables_session *in, enum tables_table table)
     case TABLE_tasks:
         return s->tasks.list.n;
     case TABLE_frames:
+        tables_code_symbols(in);
         return s->frames.list.n;
     case TABLE_inlines:
         tables_code_inlines(in);
         return in->inlines.n;
     case TABLE_stacks:
-        tables_code_depths(in);
+        tables_code_stacks(in);
         return s->stacks.nodes.n;
     case TABLE_nodes:
         return in->graph.nodes.n;
@@ -263,6 +266,15 @@ static void fill(struct tables_cell *c, enum tables_table table)
     }
 }
 
+static void folded_value(struct tables *t, struct tables_cell *c)
+{
+    if (!c->in->stacks[c->row + 1].used)
+        return;
+    buf_clear(&t->folded);
+    tables_stack_text(t, (int64_t)(c->row + t->first[TABLE_stacks].a[t->at[TABLE_stacks]]) + 1, &t->folded);
+    tables_text(c, buf_str(&t->folded));
+}
+
 void tables_value(struct tables *t, uint64_t row, enum tables_column column, struct sqlite_value *out)
 {
     const struct tables_column_info *info = &columns[column];
@@ -276,6 +288,10 @@ void tables_value(struct tables *t, uint64_t row, enum tables_column column, str
                             .out = out};
 
     *out = (struct sqlite_value){.kind = SQLITE_KIND_NULL};
+    if (column == COLUMN_stacks_folded) {
+        folded_value(t, &c);
+        return;
+    }
     if (info->type == TABLES_ID)
         tables_int(&c, (int64_t)row + 1);
     else if (info->type == TABLES_SESSION)
