@@ -33,9 +33,10 @@ static size_t columns(const char *s, size_t n)
     return count;
 }
 
-void text_clean(const char *s, size_t width, struct buf *out)
+/* At most `width` columns of s (0: all of it). */
+static void cut(const char *s, size_t n, size_t width, struct buf *out)
 {
-    size_t n = strlen(s), count = columns(s, n), head = count, tail = 0, i = 0;
+    size_t count = columns(s, n), head = count, tail = 0, i = 0;
 
     if (width && count > width) { /* the end of a name tells more than its middle */
         tail = (width - 1) / 3;
@@ -51,4 +52,33 @@ void text_clean(const char *s, size_t width, struct buf *out)
         else if (i == head)
             buf_addstr(out, "…");
     }
+}
+
+/* Where the arguments of a C++ function begin, "f<int>(int, long)"; n: there are none. A place in a file,
+ * "f (a.py)", stands behind a blank. */
+static size_t arguments_at(const char *s, size_t n)
+{
+    size_t depth = 0;
+
+    for (size_t i = n; n && s[n - 1] == ')' && i-- > 0;) {
+        depth += s[i] == ')';
+        depth -= s[i] == '(';
+        if (!depth)
+            return i && s[i - 1] != ' ' ? i : n;
+    }
+    return n;
+}
+
+/* Template arguments tell functions apart that have pages of the same arguments. */
+void text_clean(const char *s, size_t width, struct buf *out)
+{
+    static const char instead[] = "(…)";
+    size_t n = strlen(s), args = width > sizeof(instead) && columns(s, n) > width ? arguments_at(s, n) : n;
+
+    if (args == n) {
+        cut(s, n, width, out);
+        return;
+    }
+    cut(s, args, width - 3, out);
+    buf_addstr(out, instead);
 }

@@ -142,6 +142,16 @@ static void long_names_lose_their_middle(void **state)
     text_clean("\xc3\xa4\xc3\xa4\x1b[1m\xff\xc2\x85", 0, &out);
     assert_string_equal(out.data, "\xc3\xa4\xc3\xa4?[1m??");
     buf_clear(&out);
+    text_clean("void f<int, 2>(int, (anonymous namespace)::g, long)", 24,
+               &out); /* what tells it apart stays */
+    assert_string_equal(buf_str(&out), "void f<int, 2>(…)");
+    buf_clear(&out);
+    text_clean("void f<int, 2>(int, long)", 12, &out);
+    assert_string_equal(buf_str(&out), "void f…2>(…)");
+    buf_clear(&out);
+    text_clean("long_name (file.py:12)", 12, &out); /* a place, no arguments */
+    assert_string_equal(buf_str(&out), "long_nam…12)");
+    buf_clear(&out);
     text_clean("short", 7, &out);
     assert_string_equal(out.data, "short");
     buf_release(&out);
