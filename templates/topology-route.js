@@ -5,6 +5,7 @@
 const BENDS = [0, 22, -22, 44, -44, 75, -75, 115, -115, 165, -165, 230, -230];
 const BESIDE = 9;             /* points between two edges of the same nodes */
 const ROUND = 120;            /* points that an edge goes out of its way for a node */
+const BEYOND = 30;            /* points that it may leave the area of all nodes by */
 const MOST_LABELS = 500;      /* beyond these each stands in the middle of its edge */
 const MOST_LOOKS = 2e6;       /* of a point of an edge at a node: more would be felt */
 const PROBES = [0.12, 0.2, 0.28, 0.36, 0.44, 0.5, 0.56, 0.64, 0.72, 0.8, 0.88];
@@ -68,7 +69,7 @@ function hullOf(nodes) {
 /* It leaves the picture, or the box around all. */
 function isOutside(arc, hull) {
     const [x, y] = arcPoint(arc, 0.5);
-    return x < hull.left || x > hull.right || y < hull.top || y > hull.bottom;
+    return x < hull.left - BEYOND || x > hull.right + BEYOND || y < hull.top - BEYOND || y > hull.bottom + BEYOND;
 }
 
 /* Around what lies in between, unless that is a long way round. */

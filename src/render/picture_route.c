@@ -9,6 +9,7 @@
 #define BESIDE 9.0   /* points between two edges of the same nodes */
 #define ROUND  120.0 /* points that an edge goes out of its way for a node */
 #define MARGIN 3.0   /* points that it keeps away from one */
+#define BEYOND 30.0  /* points that it may leave the area of all nodes by */
 
 /* Looks of a point of an edge at a node: a second of a 2020s CPU. Beyond that, edges go straight. */
 #define MOST_LOOKS 300e6
@@ -82,7 +83,8 @@ static int is_outside(const struct routing *r, const struct picture_arc *arc)
 {
     const struct picture_point m = picture_arc_point(arc, 0.5);
 
-    return m.x < r->left || m.x > r->right || m.y < r->top || m.y > r->bottom;
+    return m.x < r->left - BEYOND || m.x > r->right + BEYOND || m.y < r->top - BEYOND ||
+           m.y > r->bottom + BEYOND;
 }
 
 /* Nodes below each other have the length of their lines in each other's way. */
