@@ -192,7 +192,12 @@ class TimelineModel {
         const {spans} = this;
         for (const row of lane.rows)
             for (let i = firstEndingAfter(spans.end, row, from); i < row[1] && spans.start[i] < to; i++)
-                sums[spans.state[i]] += Math.min(spans.end[i], to) - Math.max(spans.start[i], from);
+                sums[spans.state[i]] += (Math.min(spans.end[i], to) - Math.max(spans.start[i], from)) * this.cover(i);
+    }
+    /* For how much of its time something went on: less than all of it where a span stands for many. */
+    cover(i) {
+        const {merged, runs, queues} = this.spans;
+        return merged[i] ? (runs[i] * 256 + queues[i]) / 65535 : 1;
     }
     /* Time by state within [from, to) of one lane, in ns. Merged spans count by their shares. */
     sumStates(lane, from, to, sums) {

@@ -103,18 +103,21 @@ class TimelinePainter {
                                           : this.paintSpans(c, spans, y + 3, 13));
         this.paintTicks(c, lane, y + 17, 4);
     }
-    /* Spans that share a pixel make it the colour of the state with the most time in it. */
+    /* Spans that share a pixel make it the colour of the state with the most time in it; where they are merged
+       ones of a device, as high as much of the time it was at it. */
     paintSpans(c, row, y, h) {
-        const {spans} = this.model, sums = new Float64Array(this.fills.length), {matched} = this.pane;
-        let column = -1, lit = false;
+        const {spans, lanes} = this.model, sums = new Float64Array(this.fills.length), {matched} = this.pane;
+        const threads = row[0] < row[1] && lanes[spans.lane[row[0]]].kind === LANE_THREAD;
+        let column = -1, lit = false, merged = false;
         const flush = () => {
             if (column < 0)
                 return;
             const most = sums.indexOf(Math.max(...sums));
-            this.fill(c, column, y, 1, h, most, lit);
+            const high = merged ? Math.max(h * Math.min(sums.reduce((a, b) => a + b), 1), 2) : h;
+            this.fill(c, column, y + h - high, 1, high, most, lit);
             sums.fill(0);
             column = -1;
-            lit = false;
+            lit = merged = false;
         };
         for (let i = firstEndingAfter(spans.end, row, this.view.from); i < row[1] && spans.start[i] < this.view.to; i++) {
             const from = this.x(spans.start[i]), to = this.x(spans.end[i]), at = Math.floor(from);
@@ -123,7 +126,8 @@ class TimelinePainter {
                 if (at !== column)
                     flush();
                 column = at;
-                sums[spans.state[i]] += Math.max(to - from, 1e-3);
+                sums[spans.state[i]] += Math.max((to - from) * (threads ? 1 : this.model.cover(i)), 1e-3);
+                merged ||= !threads && spans.merged[i] > 0;
                 lit ||= hit;
                 continue;
             }
@@ -139,8 +143,9 @@ class TimelinePainter {
         c.globalAlpha = 1;
     }
     paintSpan(c, i, from, to, y, h, lit) {
-        const {spans} = this.model, x = Math.round(from), w = Math.max(Math.round(to) - x, 1), {selected, hover} = this.pane;
-        this.fill(c, x, y, w, h, spans.state[i], lit);
+        const {spans, lanes} = this.model, x = Math.round(from), w = Math.max(Math.round(to) - x, 1), {selected, hover} = this.pane;
+        const low = spans.merged[i] && lanes[spans.lane[i]].kind !== LANE_THREAD ? h * (1 - this.model.cover(i)) : 0;
+        this.fill(c, x, y + Math.min(low, h - 2), w, h - Math.min(low, h - 2), spans.state[i], lit);
         if (spans.merged[i])
             this.paintMerged(c, i, x, y, w, h);
         else if (w > 42 && h > 9 && lit)
@@ -159,7 +164,7 @@ class TimelinePainter {
     paintMerged(c, i, x, y, w, h) {
         const {spans, lanes} = this.model;
         if (lanes[spans.lane[i]].kind !== LANE_THREAD)
-            return; /* it has the colour of most of its time */
+            return; /* it has the colour of most of its time, and is as high as much of it was so */
         const runs = spans.runs[i] / 255 * h, queues = spans.queues[i] / 255 * h;
         c.fillStyle = this.fills[this.model.info.states[spans.state[i]].class === "waiting" ? spans.state[i] : 3];
         c.fillRect(x, y, w, h);

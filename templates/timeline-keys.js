@@ -13,6 +13,7 @@ function timelineKeys(timeline) {
         key(["d"], "later", () => timeline.panBy(0.15)),
         key(["m"], "metrics", () => timeline.toggleMetrics()),
         key(["0"], "the whole run", () => timeline.fit()),
+        key(["9"], "where each span is kept, of a very long run", () => timeline.showApart()),
         key(["ArrowLeft"], "the span before", () => timeline.step(-1)),
         key(["ArrowRight"], "the next span", () => timeline.step(1)),
         key(["ArrowUp"], "the thread above", () => timeline.stepLane(-1)),

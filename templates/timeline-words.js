@@ -99,7 +99,9 @@ class TimelineWords {
         return this.state(i).id === "gil" && rows.length > 1 && i >= rows[1][0];
     }
     merged(i) {
-        const {spans} = this.model, share = column => formatShare(column[i], 255);
+        const {spans, lanes} = this.model, share = column => formatShare(column[i], 255);
+        if (lanes[spans.lane[i]].kind !== LANE_THREAD)
+            return `${formatCount(spans.merged[i])} spans too short to keep apart, ${formatShare(this.model.cover(i), 1)} of the time`;
         return `${formatCount(spans.merged[i])} spans too short to keep apart: running ${share(spans.runs)}, ` +
             `runnable ${share(spans.queues)}, waiting ${share(spans.waits)}`;
     }

@@ -49,7 +49,8 @@ class TimelinePane {
         if (info.lost_spans)
             parts.push(`${formatCount(info.lost_spans)} spans were lost: there, waiting looks like running`);
         if (info.merged_spans)
-            parts.push(`${formatCount(info.merged_spans)} spans below ${formatDuration(info.resolution)} are merged`);
+            parts.push(`${formatCount(info.merged_spans)} spans below ${formatDuration(info.resolution)} are merged` +
+                       (info.apart_to ? `, not those from ${formatMoment(info.apart_from, 1e6)} to ${formatMoment(info.apart_to, 1e6)}` : ""));
         if (info.merged_ticks)
             parts.push(`${formatCount(info.merged_ticks)} samples are counted with their neighbours`);
         if (info.left_lanes)
@@ -60,6 +61,7 @@ class TimelinePane {
             parts.push(`${formatCount(info.left_stacks)} stacks are left out`);
         if (info.left_calls)
             parts.push(`${formatCount(info.left_calls)} calls deep within others are left out`);
+        this.root.querySelector("[data-zoom=apart]").hidden = !info.apart_to;
         const note = this.root.querySelector(".timeline-note");
         note.textContent = note.title = parts.join("; ");
     }
@@ -164,6 +166,12 @@ class TimelinePane {
     }
     fit() {
         this.setView(0, this.model.end);
+    }
+    /* Where short spans are not merged, as in the rest of a very long run. */
+    showApart() {
+        const {apart_from: from, apart_to: to} = this.model.info;
+        if (to)
+            this.setView(from, to);
     }
     zoomToSpan(i) {
         const {start, end} = this.model.spans, margin = (end[i] - start[i]) * 0.15;
@@ -439,8 +447,10 @@ class TimelinePane {
             this.nextMatch(event.shiftKey ? -1 : 1);
         });
         for (const button of this.root.querySelectorAll("[data-zoom]"))
-            button.addEventListener("click", () => button.dataset.zoom === "fit" ? this.fit()
-                                                                                : this.zoomBy(button.dataset.zoom === "in" ? 0.5 : 2));
+            button.addEventListener("click", () => {
+                const zooms = {fit: () => this.fit(), apart: () => this.showApart(), in: () => this.zoomBy(0.5), out: () => this.zoomBy(2)};
+                zooms[button.dataset.zoom]();
+            });
         this.root.querySelector("#timeline-metrics").addEventListener("click", () => this.toggleMetrics());
         this.root.querySelector("#timeline-unselect").addEventListener("click", () => this.profile.set({range: null}));
     }

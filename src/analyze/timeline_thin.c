@@ -6,6 +6,8 @@
 #define FIRST_NS  1000 /* the finest resolution that is tried ... */
 #define DOUBLINGS 40   /* ... and how often it is doubled: to 12 days */
 
+enum { MANY_TIMES = 8 /* as many spans as a page has room for are very many */ };
+
 typedef size_t (*counter)(const struct timeline_job *j, uint64_t ns);
 
 /* A resolution at which at most so many are left, and at half of which there would be more. */
@@ -24,13 +26,19 @@ static uint64_t find_resolution(const struct timeline_job *j, size_t most, count
     return (uint64_t)FIRST_NS << low;
 }
 
+static int is_apart(const struct timeline_job *j, const struct raw_span *r)
+{
+    return r->start < j->t->apart_to && r->end > j->t->apart_from;
+}
+
 /* How many spans from `i` on become one. A merged span is at most `resolution` long. */
-static size_t run_length(const struct raw_span *a, size_t n, size_t i, uint64_t resolution)
+static size_t run_length(const struct timeline_job *j, const struct raw_span *a, size_t n, size_t i,
+                         uint64_t resolution)
 {
     size_t k = i;
 
     while (k < n && a[k].depth == a[i].depth && a[k].end - a[k].start < resolution &&
-           a[k].end - a[i].start <= resolution)
+           a[k].end - a[i].start <= resolution && !is_apart(j, &a[k]))
         k++;
     return k - i > 1 ? k - i : 1;
 }
@@ -43,15 +51,79 @@ static size_t count_spans(const struct timeline_job *j, uint64_t resolution)
         const struct lane_plan *plan = &j->plans.a[p];
 
         for (size_t i = 0; i < plan->nraw; count++)
-            i += run_length(j->raws.a + plan->raw, plan->nraw, i, resolution);
+            i += run_length(j, j->raws.a + plan->raw, plan->nraw, i, resolution);
     }
     return count;
 }
 
-static uint64_t span_resolution(const struct timeline_job *j)
+/* The first of a[from, to), which is of one depth, that begins at `ts` or later. */
+static size_t first_from(const struct raw_span *a, size_t from, size_t to, uint64_t ts)
+{
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (a[middle].start < ts)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static size_t end_of_depth(const struct raw_span *a, size_t from, size_t n)
+{
+    size_t to = n;
+    unsigned depth = a[from].depth;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (a[middle].depth <= depth)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static size_t count_between(const struct timeline_job *j, uint64_t from, uint64_t to)
+{
+    size_t count = 0;
+
+    for (size_t p = 0; p < j->plans.n; p++) {
+        const struct lane_plan *plan = &j->plans.a[p];
+        const struct raw_span *a = j->raws.a + plan->raw;
+
+        for (size_t i = 0, end; i < plan->nraw; i = end) {
+            end = end_of_depth(a, i, plan->nraw);
+            count += first_from(a, i, end, to) - first_from(a, i, end, from);
+        }
+    }
+    return count;
+}
+
+/* Of very many, those in the middle are kept as they are, as half of what there is room for: zoomed out one
+ * sees how it went, there what it was made of. */
+static void choose_apart(struct timeline_job *j)
+{
+    size_t room = j->o->max_spans / 2;
+    uint64_t middle = j->t->end / 2, half = middle;
+
+    if (j->raws.n / MANY_TIMES < j->o->max_spans)
+        return;
+    while (half > FIRST_NS && count_between(j, middle - half, middle + half) > room)
+        half -= half / 4;
+    if (half <= FIRST_NS)
+        return;
+    j->t->apart_from = middle - half;
+    j->t->apart_to = middle + half;
+}
+
+static uint64_t span_resolution(struct timeline_job *j)
 {
     if (!j->o->max_spans || j->raws.n <= j->o->max_spans)
         return 0;
+    choose_apart(j);
     return find_resolution(j, j->o->max_spans, count_spans);
 }
 
@@ -116,8 +188,20 @@ static unsigned main_state(const uint64_t *ns, const uint64_t *of_class)
     return best;
 }
 
+/* How much of the time something went on, in 16 bits. */
+static void set_cover(struct timeline_span *span, uint64_t ns)
+{
+    uint64_t all = span->end - span->start;
+    unsigned part = all && ns < all ? (unsigned)((double)ns / (double)all * UINT16_MAX + 0.5) : UINT16_MAX;
+
+    span->share[0] = (uint8_t)(part >> 8);
+    span->share[1] = (uint8_t)part;
+    span->share[2] = 0;
+}
+
 /* The stack of a merged span is that of its longest. */
-static void put_merged(struct timeline_job *j, const struct raw_span *a, size_t n)
+static void put_merged(struct timeline_job *j, enum timeline_lane_kind kind, const struct raw_span *a,
+                       size_t n)
 {
     struct timeline_span span = {
         .start = a[0].start, .end = a[n - 1].end, .depth = a[0].depth, .merged = (uint32_t)n};
@@ -136,6 +220,8 @@ static void put_merged(struct timeline_job *j, const struct raw_span *a, size_t 
     span.state = all ? (uint8_t)main_state(ns, of_class) : a[0].state;
     for (unsigned c = 0; all && c < TIMELINE_CLASSES; c++)
         span.share[c] = (uint8_t)(of_class[c] * 255 / all);
+    if (kind != TIMELINE_THREAD)
+        set_cover(&span, all);
     if (a[longest].event)
         span.stack = timeline_stacks_take(&j->stacks, job_event(j, a[longest].event - 1)->stack);
     j->t->merged_spans += n;
@@ -148,10 +234,10 @@ static void put_spans(struct timeline_job *j, struct lane_plan *plan, uint64_t r
 
     plan->lane.first = (uint32_t)j->t->spans.n;
     for (size_t i = 0; i < plan->nraw;) {
-        size_t n = run_length(a, plan->nraw, i, resolution);
+        size_t n = run_length(j, a, plan->nraw, i, resolution);
 
         if (n > 1)
-            put_merged(j, a + i, n);
+            put_merged(j, (enum timeline_lane_kind)plan->lane.kind, a + i, n);
         else
             put_single(j, &a[i]);
         i += n;

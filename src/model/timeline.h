@@ -67,7 +67,8 @@ struct timeline_span {
     uint16_t depth; /* row in the lane: threads: 0 what the scheduler did, 1 waits for the GIL; marks: as it
                        takes */
     uint8_t state, flags;
-    uint8_t share[TIMELINE_CLASSES]; /* of a merged one: parts of 255 */
+    uint8_t share[TIMELINE_CLASSES]; /* of a merged one: parts of 255; of lanes that are no thread's how much
+                                        of its time something went on: parts of 65535, in the first two */
 };
 
 /* A moment when a thread was seen on CPU. */
@@ -134,18 +135,19 @@ struct timeline {
     VEC(struct timeline_span) spans;
     VEC(struct timeline_tick) ticks;
     VEC(struct timeline_point) points;
-    VEC(struct gpu_work) works; /* names are strings of `stacks` */
-    int rank;                   /* of all devices, + 1; 0: none is told, or they differ */
-    int many_ranks;             /* they differ */
-    int states;                 /* switches were recorded: what is no wait and no delay is running */
-    uint64_t resolution;        /* shorter spans are merged, 0: none is */
-    uint64_t merged_spans;      /* spans that are parts of merged ones */
-    uint64_t merged_ticks;      /* ticks that are counted in others */
-    uint64_t left_lanes;        /* threads without a lane, for there are too many */
-    uint64_t left_metrics;      /* lanes of metrics that are left out, the same */
-    uint64_t left_stacks;       /* spans and ticks whose stack was left out */
-    uint64_t left_calls;        /* calls that are too deep within others to be shown */
-    uint64_t lost_spans;        /* lost while recording: they look like running */
+    VEC(struct gpu_work) works;    /* names are strings of `stacks` */
+    int rank;                      /* of all devices, + 1; 0: none is told, or they differ */
+    int many_ranks;                /* they differ */
+    int states;                    /* switches were recorded: what is no wait and no delay is running */
+    uint64_t resolution;           /* shorter spans are merged, 0: none is ... */
+    uint64_t apart_from, apart_to; /* ... but those in here; apart_to 0: there is no such part */
+    uint64_t merged_spans;         /* spans that are parts of merged ones */
+    uint64_t merged_ticks;         /* ticks that are counted in others */
+    uint64_t left_lanes;           /* threads without a lane, for there are too many */
+    uint64_t left_metrics;         /* lanes of metrics that are left out, the same */
+    uint64_t left_stacks;          /* spans and ticks whose stack was left out */
+    uint64_t left_calls;           /* calls that are too deep within others to be shown */
+    uint64_t lost_spans;           /* lost while recording: they look like running */
 };
 
 void timeline_release(struct timeline *t);

@@ -274,6 +274,8 @@ void timeline_data_info(const struct timeline *t, struct json_writer *w)
     }
     json_end_array(w);
     json_u64(w, "resolution", t->resolution);
+    json_u64(w, "apart_from", t->apart_from);
+    json_u64(w, "apart_to", t->apart_to);
     json_u64(w, "merged_spans", t->merged_spans);
     json_u64(w, "merged_ticks", t->merged_ticks);
     json_u64(w, "left_lanes", t->left_lanes);

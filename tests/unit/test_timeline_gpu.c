@@ -169,6 +169,41 @@ static void pages_are_bounded(void **state)
     gpu_fixture_release(&f);
 }
 
+/* Of very many the middle is kept, span by span; elsewhere spans tell for how much they stand. */
+static void the_middle_of_very_many(void **state)
+{
+    struct timeline_opts o = {.max_spans = 100};
+    uint64_t covered = 0, apart = 0;
+    struct gpu_fixture f;
+    struct timeline t;
+
+    (void)state;
+    gpu_fixture_init(&f, 0, 400000000);
+    gpu_fixture_task(&f, "python3", 0);
+    for (uint64_t i = 0; i < 4000; i++) /* a quarter of the time */
+        gpu_fixture_gpu(&f, "k", KERNEL(7), 1, i * 100000 + 1, i * 100000 + 25001);
+    timeline_build(&t, &f.s, &o);
+    assert_true(t.resolution > 0 && t.apart_to > t.apart_from);
+    assert_true(t.spans.n <= 110);
+    for (size_t i = 0; i < t.spans.n; i++) {
+        const struct timeline_span *s = &t.spans.a[i];
+
+        if (s->state != TIMELINE_KERNEL)
+            continue;
+        if (s->start < t.apart_to && s->end > t.apart_from) {
+            assert_int_equal(s->merged, 0);
+            assert_int_equal(s->end - s->start, 25000);
+            apart++;
+        }
+        covered +=
+            s->merged ? (s->end - s->start) * (s->share[0] * 256u + s->share[1]) / 65535 : s->end - s->start;
+    }
+    assert_in_range(apart, 10, 50);
+    assert_in_range(covered, 4000 * 25000 / 1000 * 999, 4000 * 25000 / 1000 * 1001);
+    timeline_release(&t);
+    gpu_fixture_release(&f);
+}
+
 static void ranks_have_gpus_of_their_own(void **state)
 {
     struct gpu_fixture f;
@@ -221,9 +256,10 @@ static void a_window_of_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_of_a_gpu),    cmocka_unit_test(what_ran_points_at_its_call),
-        cmocka_unit_test(pages_are_bounded), cmocka_unit_test(ranks_have_gpus_of_their_own),
-        cmocka_unit_test(a_window_of_it),    cmocka_unit_test(annotations_on_a_gpu),
+        cmocka_unit_test(lanes_of_a_gpu),          cmocka_unit_test(what_ran_points_at_its_call),
+        cmocka_unit_test(pages_are_bounded),       cmocka_unit_test(ranks_have_gpus_of_their_own),
+        cmocka_unit_test(a_window_of_it),          cmocka_unit_test(annotations_on_a_gpu),
+        cmocka_unit_test(the_middle_of_very_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
