@@ -166,3 +166,9 @@ END
     grep -q '>1 of 3</output>' dom
     [ "$(grep -c '<tr.* hidden=""' dom)" = 2 ]
 }
+
+@test "ls: the example makes a page of each session and lists them" {
+    "$WPROF" version | grep -qE '^  sqlite +yes' || skip "needs a build with SQLite"
+    run -0 "$ROOT/examples/sessions.sh"
+    [[ $output == *"lists 2 sessions, 2 with a page"*"gemm"*"911"*"903"* ]]
+}
