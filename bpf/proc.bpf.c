@@ -94,6 +94,9 @@ static __always_inline void follow_fork(struct task_struct *parent, struct task_
     task_describe(&r->child, child);
     r->parent_tgid = from;
     r->pad = 0;
+    __builtin_memset(&r->parent, 0, sizeof(r->parent));
+    if (config_whole_machine) /* it may have been there before, and nobody has told of it */
+        task_describe(&r->parent, parent->group_leader);
     bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 

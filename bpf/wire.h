@@ -132,6 +132,7 @@ struct wire_fork {
     struct wire_head head;
     struct wire_task child; /* a process's leader: new threads are not reported */
     __u32 parent_tgid, pad;
+    struct wire_task parent; /* its leader, where the whole machine is followed; tgid 0: not told */
 };
 
 struct wire_exec {

@@ -53,13 +53,17 @@ static void on_fork(void *arg, struct process *child, const struct wire_fork *r)
 {
     struct trace *t = arg;
     struct process *parent = processes_find(track_processes(t->track), r->parent_tgid);
-    uint32_t id = who_task(&t->who, &r->child, r->head.ts);
+    uint32_t id = who_task(&t->who, &r->child, r->head.ts), leader = 0;
 
     child->leader = id;
     if (parent && !parent->leader)
         parent->leader = who_leader(&t->who, parent, r->head.ts);
-    if (parent && parent->leader) {
-        tasks_get(&t->ctx->store->tasks, id)->parent = parent->leader;
+    if (parent && parent->leader)
+        leader = parent->leader;
+    else if (r->parent.tgid)
+        leader = who_task(&t->who, &r->parent, r->head.ts);
+    if (leader) {
+        tasks_get(&t->ctx->store->tasks, id)->parent = leader;
         tasks_touch(&t->ctx->store->tasks, id);
     }
     pythons_forked(&t->taker.pythons, child, parent);

@@ -492,7 +492,10 @@ print("a=%d b=%d" % (os.getpid(), b), flush=True)
 while True:
     s.sendall(b"x" * 7)
     s.recv(3, socket.MSG_WAITALL)
-    time.sleep(0.01)' >"$BATS_TEST_TMPDIR/said" 3>&- &
+    time.sleep(0.01)
+    if not os.fork():
+        os._exit(0)
+    os.wait()' >"$BATS_TEST_TMPDIR/said" 3>&- &
     until_true 30 test -s "$BATS_TEST_TMPDIR/said"
     eval "$(tr ' ' ';' <"$BATS_TEST_TMPDIR/said")"
     "$WPROF" record -q -a --collect topology --duration 1s -o "$dir" 3>&- &
@@ -501,6 +504,9 @@ while True:
     kill $a
     in_graph '(lambda f: f and f[0] >= 7 and f[0] // 7 - f[2] // 3 in (0, 1, -1) and f[0] % 7 == 0 and f[2] % 3 == 0)(flow("tcp", a, b))'
     in_graph '1 in [pid(n["id"]) for n in g["nodes"]]'
+    # who starts another is its parent, though it was there before
+    in_graph '(lambda mine: len(mine) > 1 and all(n["attrs"].get("ppid") == a for n in mine))(
+        [nodes[e["b"]] for e in of_kind("own") if pid(e["a"]) == a and pid(e["b"]) not in (None, b)])'
     in_graph "$recorder not in [n['attrs'].get(key) for n in g['nodes'] for key in ('pid', 'ppid')]"
 }
 
