@@ -51,8 +51,7 @@ static NOINLINE void sorts_vla(int n)
     __asm__ volatile("" : : "r"(values) : "memory");
 }
 
-/* Of some 4 ms, which is half of the time or more however seldom the kernel ticks (ITIMER_PROF fires at ticks
- * alone). */
+/* 4 ms of 8, or of a kernel's tick where that is longer (ITIMER_PROF fires at ticks alone). */
 static void handler(int sig)
 {
     (void)sig;
@@ -76,7 +75,7 @@ int main(int argc, char **argv)
     budget = (uint64_t)(atof(argc > 2 ? argv[2] : "1") * 1e9);
     end = thread_cpu_ns() + budget;
     if (!strcmp(what, "signal")) {
-        struct itimerval every = {{0, 2000}, {0, 2000}};
+        struct itimerval every = {{0, 8000}, {0, 8000}};
 
         signal(SIGPROF, handler);
         setitimer(ITIMER_PROF, &every, NULL);
