@@ -66,10 +66,10 @@ static void test_times_grow(void **state)
     (void)state;
     begin(&w, 15 * MS);
     run(&w, 0, 600000);
-    assert_int_equal(w.looks.n, 6); /* 0.5, 2, 8, 32, 128, 512 s */
+    assert_int_equal(w.looks.n, 4); /* 0.5, 4, 32, 256 s */
     assert_int_equal(w.looks.a[0], 500);
     for (size_t i = 1; i < w.looks.n; i++)
-        assert_int_equal(w.looks.a[i], 4 * w.looks.a[i - 1]);
+        assert_int_equal(w.looks.a[i], 8 * w.looks.a[i - 1]);
     end(&w);
 }
 
@@ -161,7 +161,7 @@ static void test_looks_keep_to_their_share(void **state)
         add_process(&w, (uint32_t)ms + 1, ms);
         run(&w, ms, ms + 1000);
     }
-    assert_in_range(w.when.extra, 250 * MS, 100 * MS + 100000 * MS / 400);
+    assert_in_range(w.when.extra, 120 * MS, 60 * MS + 100000 * MS / 1000);
     assert_true(w.when.held > 0);
     end(&w);
 }
