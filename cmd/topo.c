@@ -12,6 +12,7 @@
 #include "model/graph_ops.h"
 #include "platform/clock.h"
 #include "record/signals.h"
+#include "topo/reduce.h"
 #include "topo/topo.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ static const struct opt options[] = {
     OPT_LIST(0, "remote", struct topo_values, remotes, "[NAME=]FILE",
              "with another host's topology (its --format json, or a session); may be given again"),
     OPT_STRING(0, "seed", struct topo_values, seed, "LIST",
-               "start from what these sources find; all: no limit (default: all, with --pid: static)"),
+               "start from what these sources find; all: no limit (default: witty, with --pid: static, with "
+               "--root: all)"),
     OPT_STRING(0, "without-source", struct topo_values, without, "LIST", "leave these sources out"),
     OPT_STRING(0, "around", struct topo_values, around, "ID", "only what is around this node"),
     OPT_UINT(0, "hops", struct topo_values, hops, "N", "3", NULL,
@@ -339,6 +341,12 @@ static int look_for(struct looks *l, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
+/* Where witty-profiler starts; a machine that was packed into a folder is looked at whole. */
+static const char *default_seed(const struct topo_values *v, const struct pids *pids)
+{
+    return pids->list.n || v->root ? NULL : TOPO_SEED_WITTY;
+}
+
 static int run(const struct topo_values *v, const struct pids *pids, const struct remotes *remotes,
                struct err *e)
 {
@@ -348,7 +356,7 @@ static int run(const struct topo_values *v, const struct pids *pids, const struc
     topo_opts_init(&l.opts);
     l.opts.own = getpid();
     l.opts.root = v->root;
-    l.opts.seed = v->seed;
+    l.opts.seed = v->seed ? v->seed : default_seed(v, pids);
     l.opts.without = v->without;
     l.opts.pids = pids->list.a;
     l.opts.npids = pids->list.n;

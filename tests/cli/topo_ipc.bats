@@ -110,7 +110,9 @@ shm_is() {
     [ -w /dev/shm ] || skip "needs /dev/shm"
     f=$(mktemp /dev/shm/wprof-left-XXXXXX)
     head -c 12345 /dev/zero >"$f"
-    graph
+    graph # from processes, accelerators and NUMA nodes nothing leads there
+    in_graph "not [n for n in g['nodes'] if '$f' in n['id']]"
+    graph --seed all
     rm "$f"
     in_graph "[n['attrs']['shm_size'] for n in g['nodes'] if n['kind'] == 'shm' and '$f' in n['id']] == [12345]"
 }
