@@ -244,6 +244,24 @@ hang() {
     sleep 0.2
 }
 
+@test "a process that was there before: blocked in code made at run time whose names are told later" {
+    mkfifo gate
+    "$WORKLOADS/jit" late <gate 3>&- &
+    jit=$!
+    exec 9>gate
+    until_true 20 grep -q pipe_read "/proc/$jit/wchan"
+    "$WPROF" record -q --duration 1500ms -o s -p $jit 3>&- 9>&- &
+    recorder=$!
+    until_true 20 test -s s/meta.json
+    sleep 0.5
+    echo -n x >&9
+    wait $recorder
+    exec 9>&-
+    wait $jit
+    "$WPROF" export -m offcpu s >folded
+    grep -q 'main;jit_loop;wait_from_jit;' folded || { cat folded; false; }
+}
+
 @test "a process that was there before: where it is blocked already, and for how long it is recorded" {
     hang "$WORKLOADS/wait_locks" abba
     "$WPROF" record -q --duration 600ms -o s -p "$TARGET"
