@@ -6,8 +6,8 @@
 #define SETTLED_NS (250 * MS) /* what a process opens at its start it has by then, mostly */
 #define LONGEST_NS (750 * MS) /* one after another came: those that came first have settled */
 
-/* A look takes some 10 to 20 ms. What those may take in all that are not due by time: four or so at the start,
- * and then a thousandth of one CPU. All that is recorded may cost 2 %. */
+/* A look takes some 10 to 20 ms. What those may take in all that are not due by time: four or so at the
+ * start, and then a thousandth of one CPU. All that is recorded may cost 2 %. */
 #define FREE_NS (60 * MS)
 enum { SHARE = 1000, LATER_TIMES = 8 };
 
