@@ -3,7 +3,7 @@
 
 #include "analyze/fold_frames.h"
 #include "analyze/wake_chain.h"
-#include "base/hash.h"
+#include "model/profile_index.h"
 
 #include <string.h>
 
@@ -46,11 +46,6 @@ struct builder {
     VEC(struct piece) pieces; /* parts of waits that stand below their waker, by event */
 };
 
-struct wanted_node {
-    const struct profile_node *nodes;
-    uint32_t parent, frame;
-};
-
 /* ---- nodes ---- */
 
 static uint32_t new_node(struct builder *b, uint32_t parent, uint32_t frame)
@@ -60,23 +55,14 @@ static uint32_t new_node(struct builder *b, uint32_t parent, uint32_t frame)
     return (uint32_t)b->p->nodes.n - 1;
 }
 
-static int same_node(const void *ctx, uint32_t id)
-{
-    const struct wanted_node *w = ctx;
-
-    return w->nodes[id].parent == w->parent && w->nodes[id].frame == w->frame;
-}
-
 static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t frame)
 {
-    struct wanted_node w = {b->p->nodes.a, parent, frame};
-    uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
-    uint32_t id = index_find(&b->children, hash, same_node, &w);
+    uint32_t id = profile_index_find(&b->children, b->p, parent, frame);
 
     if (id)
         return id;
     id = new_node(b, parent, frame);
-    index_add(&b->children, hash, id);
+    profile_index_add(&b->children, b->p, id);
     return id;
 }
 

@@ -1,31 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/timeline_job.h"
-#include "base/hash.h"
-
-struct wanted_node {
-    const struct profile_node *nodes;
-    uint32_t parent, frame;
-};
-
-static int same_node(const void *ctx, uint32_t id)
-{
-    const struct wanted_node *w = ctx;
-
-    return w->nodes[id].parent == w->parent && w->nodes[id].frame == w->frame;
-}
+#include "model/profile_index.h"
 
 static uint32_t child_of(struct timeline_stacks *x, uint32_t parent, uint32_t frame)
 {
     struct profile *p = &x->t->stacks;
-    struct wanted_node w = {p->nodes.a, parent, frame};
-    uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
-    uint32_t id = index_find(&x->children, hash, same_node, &w);
+    uint32_t id = profile_index_find(&x->children, p, parent, frame);
 
     if (id)
         return id;
     id = (uint32_t)p->nodes.n;
     *vec_push(&p->nodes) = (struct profile_node){.parent = parent, .frame = frame};
-    index_add(&x->children, hash, id);
+    profile_index_add(&x->children, p, id);
     return id;
 }
 

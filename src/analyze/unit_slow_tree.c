@@ -3,8 +3,8 @@
 #include "analyze/unit_tables.h"
 
 #include "analyze/fold_frames.h"
-#include "base/hash.h"
 #include "base/units.h"
+#include "model/profile_index.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,23 +20,9 @@ struct builder {
     VEC(uint64_t) self[COMPARISON_SIDES];
 };
 
-struct wanted {
-    const struct profile_node *nodes;
-    uint32_t parent, frame;
-};
-
-static int same(const void *ctx, uint32_t id)
-{
-    const struct wanted *w = ctx;
-
-    return w->nodes[id].parent == w->parent && w->nodes[id].frame == w->frame;
-}
-
 static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t frame)
 {
-    struct wanted w = {b->p->nodes.a, parent, frame};
-    uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
-    uint32_t id = index_find(&b->children, hash, same, &w);
+    uint32_t id = profile_index_find(&b->children, b->p, parent, frame);
 
     if (id)
         return id;
@@ -45,7 +31,7 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t frame)
         *vec_push(&b->self[i]) = 0;
     id = (uint32_t)b->p->nodes.n - 1;
     if (id)
-        index_add(&b->children, hash, id);
+        profile_index_add(&b->children, b->p, id);
     return id;
 }
 

@@ -2,7 +2,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "model/profile.h"
+#include "model/profile_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,35 +71,16 @@ static void take_frames(struct joiner *j, const struct profile *from)
 
 /* ---- nodes ---- */
 
-static uint64_t node_hash(uint32_t parent, uint32_t frame)
-{
-    return hash_u64((uint64_t)parent << 32 | frame);
-}
-
-struct node_key {
-    const struct profile_node *nodes;
-    uint32_t parent, frame;
-};
-
-static int same_node(const void *ctx, uint32_t id)
-{
-    const struct node_key *k = ctx;
-
-    return k->nodes[id].parent == k->parent && k->nodes[id].frame == k->frame;
-}
-
 static uint32_t take_node(struct joiner *j, uint32_t parent, uint32_t frame)
 {
-    struct node_key key = {j->p->nodes.a, parent, frame};
-    uint64_t hash = node_hash(parent, frame);
-    uint32_t id = index_find(&j->nodes, hash, same_node, &key);
+    uint32_t id = profile_index_find(&j->nodes, j->p, parent, frame);
 
     if (id)
         return id;
     id = (uint32_t)j->p->nodes.n;
     *vec_push(&j->p->nodes) = (struct profile_node){parent, frame, 0, j->p->nodes.a[parent].child};
     j->p->nodes.a[parent].child = id;
-    index_add(&j->nodes, hash, id);
+    profile_index_add(&j->nodes, j->p, id);
     return id;
 }
 
@@ -108,7 +89,7 @@ static void take_nodes(struct joiner *j, const struct profile *from)
 {
     index_reserve(&j->nodes, j->p->nodes.n + from->nodes.n);
     for (size_t i = 1; i < j->p->nodes.n; i++)
-        index_add(&j->nodes, node_hash(j->p->nodes.a[i].parent, j->p->nodes.a[i].frame), (uint32_t)i);
+        profile_index_add(&j->nodes, j->p, (uint32_t)i);
     j->node_of = mem_calloc(from->nodes.n, sizeof(*j->node_of));
     for (size_t i = 1; i < from->nodes.n; i++)
         j->node_of[i] =

@@ -245,20 +245,29 @@ static void take_memory(struct nsys *x, struct sqlite_rows *r)
     push(x, &ev, freed ? "free|frees" : "allocation|allocations");
 }
 
+/* Of a thread's call: when it was, and whose. 2: thread. -1: it is left out, and counted. */
+static int take_caller(struct nsys *x, struct sqlite_rows *r, struct event *ev)
+{
+    int64_t thread = sqlite_int(r, 2);
+
+    if (set_time(x, r, ev))
+        return -1;
+    if (!pid_of(thread) || !tid_of(thread)) {
+        import_count(x->st, IMPORT_LOST, "call without a thread|calls without a thread", 1);
+        return -1;
+    }
+    ev->task = lanes_task(&x->lanes, pid_of(thread), tid_of(thread));
+    return 0;
+}
+
 /* What the operating system's libraries did for a thread: waits, reads. 2: thread, 3: name */
 static void take_os_call(struct nsys *x, struct sqlite_rows *r)
 {
     struct gpu_work w = {.op = GPU_OPERATOR};
-    int64_t thread = sqlite_int(r, 2);
     struct event ev = {.kind = EVENT_GPU};
 
-    if (set_time(x, r, &ev))
+    if (take_caller(x, r, &ev))
         return;
-    if (!pid_of(thread) || !tid_of(thread)) {
-        import_count(x->st, IMPORT_LOST, "call without a thread|calls without a thread", 1);
-        return;
-    }
-    ev.task = lanes_task(&x->lanes, pid_of(thread), tid_of(thread));
     w.name = name_of(x, r, 3, "call of the system");
     ev.attr = span_of(x, &w, FRAME_NATIVE);
     push(x, &ev, "call of the system|calls of the system");
@@ -269,17 +278,11 @@ static void take_call(struct nsys *x, struct sqlite_rows *r)
 {
     int driver = sqlite_int(r, 6) == CLASS_DRIVER;
     struct gpu_work w = {.op = driver ? GPU_DRIVER : GPU_RUNTIME, .result = sqlite_int(r, 5) != 0};
-    int64_t thread = sqlite_int(r, 2);
     struct event ev = {.kind = EVENT_GPU};
 
-    if (set_time(x, r, &ev))
+    if (take_caller(x, r, &ev))
         return;
-    if (!pid_of(thread) || !tid_of(thread)) {
-        import_count(x->st, IMPORT_LOST, "call without a thread|calls without a thread", 1);
-        return;
-    }
-    ev.task = lanes_task(&x->lanes, pid_of(thread), tid_of(thread));
-    ev.value = correlation(x, pid_of(thread), sqlite_int(r, 3));
+    ev.value = correlation(x, pid_of(sqlite_int(r, 2)), sqlite_int(r, 3));
     w.name = name_of(x, r, 4, driver ? "driver call" : "runtime call");
     ev.attr = span_of(x, &w, FRAME_NATIVE);
     push(x, &ev, driver ? "driver call|driver calls" : "runtime call|runtime calls");

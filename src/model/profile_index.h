@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The nodes of a profile that is being built, found by parent and frame. */
+#ifndef WPROF_MODEL_PROFILE_INDEX_H
+#define WPROF_MODEL_PROFILE_INDEX_H
+
+#include "base/map.h"
+#include "model/profile.h"
+
+#include <stdint.h>
+
+/* The child of `parent` with that frame; 0: there is none. */
+uint32_t profile_index_find(const struct index *x, const struct profile *p, uint32_t parent, uint32_t frame);
+void profile_index_add(struct index *x, const struct profile *p,
+                       uint32_t node); /* not the root, and not yet in */
+
+#endif
