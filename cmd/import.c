@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "product.h"
 
 #include "base/log.h"
 #include "base/units.h"
 #include "exchange/import/import.h"
 #include "model/graph_json.h"
 #include "platform/clock.h"
-#include "platform/identity.h"
 #include "platform/machine.h"
 
 #include <stdio.h>
@@ -124,18 +124,12 @@ static int save(const struct import_opts *o, struct store *s, const struct graph
                 char **where, struct err *e)
 {
     char *dir = o->output ? mem_strdup(o->output) : session_default_dir(m->workload, m->session_id);
-    struct session_create how = {.dir = dir, .force = o->force, .uid = (uid_t)-1, .gid = (gid_t)-1};
+    struct session_create how = {.dir = dir, .force = o->force};
     struct session_writer *w;
-    struct identity who;
-    int rc = identity_of_caller(&who, e);
+    int rc;
 
     *where = dir;
-    if (!rc && who.switched) {
-        how.uid = who.uid;
-        how.gid = who.gid;
-    }
-    identity_release(&who);
-    if (rc)
+    if (product_owner(&how.uid, &how.gid, e))
         return -1;
     w = session_create(&how, s, m, e);
     if (!w)

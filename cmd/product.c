@@ -66,12 +66,23 @@ static int page(const struct buf *text)
     return 0;
 }
 
+int product_owner(uid_t *uid, gid_t *gid, struct err *e)
+{
+    struct identity who;
+    int rc = identity_of_caller(&who, e);
+
+    *uid = !rc && who.switched ? who.uid : (uid_t)-1;
+    *gid = !rc && who.switched ? who.gid : (gid_t)-1;
+    identity_release(&who);
+    return rc;
+}
+
 /* The mode and owner that the file has, or that a new one gets. */
 static int dress(int fd, const struct stat *old, struct err *e)
 {
-    struct identity who;
     mode_t mask = umask(0);
-    int rc = 0;
+    uid_t uid;
+    gid_t gid;
 
     umask(mask);
     if (fchmod(fd, old ? old->st_mode & 0777 : 0666 & ~mask))
@@ -80,12 +91,9 @@ static int dress(int fd, const struct stat *old, struct err *e)
         return 0;
     if (old)
         return fchown(fd, old->st_uid, old->st_gid) ? err_sys(e, errno, "chown") : 0;
-    if (identity_of_caller(&who, e))
-        rc = -1;
-    else if (who.switched && fchown(fd, who.uid, who.gid))
-        rc = err_sys(e, errno, "chown to %u:%u", (unsigned)who.uid, (unsigned)who.gid);
-    identity_release(&who);
-    return rc;
+    if (product_owner(&uid, &gid, e))
+        return -1;
+    return fchown(fd, uid, gid) ? err_sys(e, errno, "chown to %u:%u", (unsigned)uid, (unsigned)gid) : 0;
 }
 
 /* In place: what is no regular file, or lies in a directory where no other may be made. */

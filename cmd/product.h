@@ -23,6 +23,10 @@ void product_print(const struct buf *text);
  */
 int product_write(const char *path, const struct buf *text, struct err *e);
 
+/* Whose a session's files are to be that is made here: the invoking user's under sudo, else (uid_t)-1: ours.
+ * -1 with `e`. */
+int product_owner(uid_t *uid, gid_t *gid, struct err *e);
+
 /* The same piece by piece: product_close() follows in any case, also after a failed product_open(); rc says
  * whether all went well so far. */
 struct product_file {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "product.h"
 
 #include "base/io.h"
 #include "base/log.h"
 #include "model/session.h"
 #include "model/session_dir.h"
-#include "platform/identity.h"
 #include "platform/packed.h"
 
 #include <errno.h>
@@ -32,24 +32,18 @@ static const struct opt options[] = {
 /* Everything is taken out and checked in `room` before it gets its name. */
 static int take(const struct unpack_opts *o, int fd, const char *room, struct session *s, struct err *e)
 {
-    struct packed_to to = {.uid = (uid_t)-1, .gid = (gid_t)-1, .max_bytes = o->max_size};
-    struct identity who;
-    int rc = identity_of_caller(&who, e);
+    struct packed_to to = {.max_bytes = o->max_size};
+    int rc;
 
-    if (rc)
+    if (product_owner(&to.uid, &to.gid, e))
         return -1;
-    if (who.switched) {
-        to.uid = who.uid;
-        to.gid = who.gid;
-    }
     to.dirfd = open(room, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (to.dirfd < 0 || (who.switched && fchown(to.dirfd, who.uid, who.gid)))
+    if (to.dirfd < 0 || fchown(to.dirfd, to.uid, to.gid))
         rc = err_sys(e, errno, "%s", room);
     else
         rc = packed_read(fd, &to, e);
     if (to.dirfd >= 0)
         close(to.dirfd);
-    identity_release(&who);
     return rc ? rc : session_open_meta(s, room, e);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify.h"
 
+#include "product.h"
 #include "record_seal.h"
 
 #include "analyze/open.h"
@@ -89,11 +90,13 @@ static int describe(struct meta *m, const struct session *s, const struct verifi
 static int write_anew(const struct verify_opts *o, const char *dir, struct session *s, struct meta *m,
                       struct err *e)
 {
-    struct session_create how = {.dir = dir, .force = o->force, .uid = (uid_t)-1, .gid = (gid_t)-1};
+    struct session_create how = {.dir = dir, .force = o->force};
     struct record_seal products = {.named = 1};
     struct session_writer *w;
     int rc;
 
+    if (product_owner(&how.uid, &how.gid, e))
+        return -1;
     tasks_touch_all(&s->store.tasks);
     w = session_create(&how, &s->store, m, e);
     if (!w)
