@@ -2,6 +2,8 @@
 #include "command.h"
 #include "product.h"
 
+#include "analyze/language.h"
+#include "analyze/symbolize.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "exchange/import/import.h"
@@ -24,7 +26,8 @@ struct import_opts {
 
 static const struct opt options[] = {
     OPT_CHOICE('f', "from", struct import_opts, from, "FORMAT", NULL,
-               "perf-script|folded|pprof|speedscope|cpuprofile|callgrind|pyspy|austin|aiprof|kineto|chrome|"
+               "perf-script|perf-data|folded|pprof|speedscope|cpuprofile|callgrind|pyspy|austin|aiprof|"
+               "kineto|chrome|"
                "nsys|witty|topology",
                "what FILE is (default: what it begins like)"),
     OPT_STRING('e', "event", struct import_opts, event, "NAME",
@@ -313,6 +316,21 @@ static void describe_content(struct import *im)
     add_notes(m, im->importer, &im->stats);
 }
 
+/* Names of frames that came raw, from the files here that are the recorded ones. */
+static int look_up_names(struct import *im, struct err *e)
+{
+    struct symbolize_opts how = {0};
+    struct symbolize_stats stats;
+
+    if (symbolize_store(&im->store, &how, &stats, e))
+        return err_wrap(e, "symbols");
+    for (int l = 0; l < LANGUAGE_N; l++)
+        if (language_name((enum language)l) && stats.languages & 1u << l)
+            meta_add_language(&im->meta, language_name((enum language)l));
+    im->importer->unnamed(&im->store);
+    return 0;
+}
+
 static int import(const struct import_opts *o, int n, char **paths, struct err *e)
 {
     struct import im;
@@ -325,6 +343,8 @@ static int import(const struct import_opts *o, int n, char **paths, struct err *
             mem_printf("imported from %s", strcmp(paths[i], "-") ? paths[i] : "stdin");
         rc = read_file(&im, o, paths[i], (unsigned)i, (unsigned)n, e);
     }
+    if (!rc && im.importer->unnamed)
+        rc = look_up_names(&im, e);
     if (!rc) {
         describe_content(&im);
         rc = save(o, &im.store, im.importer->graph ? &im.graph : NULL, &im.meta, &where, e);
@@ -365,6 +385,7 @@ const struct command cmd_import = {
                 "wprof import trace_rank*.json.gz\n"
                 "wprof import graph.json\n"
                 "perf script | wprof import -o perf-session -\n"
-                "wprof import --event cache-misses perf.txt",
+                "wprof import --event cache-misses perf.txt\n"
+                "wprof import perf.data",
     .run = import_run,
 };

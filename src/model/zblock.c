@@ -69,3 +69,48 @@ int zblock_unpack(const void *p, size_t n, void *raw, size_t raw_n)
 
     return ZSTD_isError(got) || got != raw_n ? -1 : 0;
 }
+
+struct zstream {
+    ZSTD_DStream *stream;
+};
+
+struct zstream *zstream_new(void)
+{
+    struct zstream *z = mem_calloc(1, sizeof(*z));
+
+    z->stream = ZSTD_createDStream();
+    if (!z->stream) {
+        free(z);
+        return NULL;
+    }
+    return z;
+}
+
+void zstream_free(struct zstream *z)
+{
+    if (z)
+        ZSTD_freeDStream(z->stream);
+    free(z);
+}
+
+int zstream_unpack(struct zstream *z, const void *p, size_t n, size_t limit, struct buf *out, struct err *e)
+{
+    ZSTD_inBuffer in = {p, n, 0};
+    size_t begin = out->len, rc, room;
+
+    do {
+        ZSTD_outBuffer o;
+
+        buf_reserve(out, ZSTD_DStreamOutSize());
+        room = out->cap - out->len - 1;
+        o = (ZSTD_outBuffer){out->data + out->len, room, 0};
+        rc = ZSTD_decompressStream(z->stream, &o, &in);
+        out->len += o.pos;
+        room -= o.pos;
+    } while (!ZSTD_isError(rc) && (in.pos < in.size || !room) && out->len - begin <= limit);
+    if (out->data)
+        out->data[out->len] = '\0';
+    if (ZSTD_isError(rc))
+        return err_set(e, "zstd: %s", ZSTD_getErrorName(rc));
+    return out->len - begin > limit ? err_set(e, "more than %zu bytes in a piece of %zu", limit, n) : 0;
+}

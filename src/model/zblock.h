@@ -24,4 +24,14 @@ int zpacker_pack(struct zpacker *z, const void *raw, size_t n, const size_t *cut
 /* Exactly raw_n bytes into raw, or -1. */
 int zblock_unpack(const void *p, size_t n, void *raw, size_t raw_n);
 
+/* A stream that comes in pieces, as others write them. */
+struct zstream;
+
+struct zstream *zstream_new(void); /* NULL: no memory for it */
+void zstream_free(struct zstream *z);
+
+/* Appends what the next piece of it holds to out, at most `limit` bytes of it. 0, or -1 with `e`: it is
+ * damaged, or holds more. */
+int zstream_unpack(struct zstream *z, const void *p, size_t n, size_t limit, struct buf *out, struct err *e);
+
 #endif

@@ -175,15 +175,39 @@ void kallsyms_functions(char *text, size_t len, kallsyms_function *each, void *a
     }
 }
 
-int kallsyms_read(const char *proc_root, kallsyms_function *each, void *arg, struct err *e)
+static int read_text(const char *proc_root, struct buf *text, struct err *e)
 {
     char *path = mem_printf("%s/kallsyms", proc_root ? proc_root : "/proc");
+    int rc = io_read_file(AT_FDCWD, path, text, e);
+
+    free(path);
+    return rc;
+}
+
+int kallsyms_read(const char *proc_root, kallsyms_function *each, void *arg, struct err *e)
+{
     struct buf b = {0};
-    int rc = io_read_file(AT_FDCWD, path, &b, e);
+    int rc = read_text(proc_root, &b, e);
 
     if (!rc)
         kallsyms_functions(b.data, b.len, each, arg);
     buf_release(&b);
-    free(path);
     return rc;
+}
+
+uint64_t kallsyms_address(const char *proc_root, const char *name)
+{
+    struct kallsyms_hit hit;
+    struct buf b = {0};
+    uint64_t value, found = 0;
+    char type, *nl;
+
+    if (!read_text(proc_root, &b, NULL))
+        for (char *line = b.data; line && !found && (nl = strchr(line, '\n')); line = nl + 1) {
+            *nl = '\0';
+            if (!parse_line(line, &value, &type, &hit) && !hit.module && !strcmp(hit.name, name))
+                found = value;
+        }
+    buf_release(&b);
+    return found;
 }

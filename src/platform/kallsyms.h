@@ -36,4 +36,9 @@ void kallsyms_functions(char *text, size_t len, kallsyms_function *each, void *a
 /* The same of proc_root/kallsyms (NULL: /proc). */
 int kallsyms_read(const char *proc_root, kallsyms_function *each, void *arg, struct err *e);
 
+/* Where a symbol of the kernel itself is, by proc_root/kallsyms (NULL: /proc); 0: it isn't in there, or
+ * hidden.
+ */
+uint64_t kallsyms_address(const char *proc_root, const char *name);
+
 #endif

@@ -58,6 +58,9 @@ struct importer {
     /* Reads the input to its end into the store, sets what it learns in meta. 0, or -1 with `e`: nothing
      * usable in it. */
     int (*run)(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e);
+    /* Of formats whose frames come raw, to be named from files and symbols here: called after that was tried,
+     * for those that have no name. NULL: frames come with their names. */
+    void (*unnamed)(struct store *s);
     /* Of a directory, instead of these: whether it is one of this format, and the same as run(). */
     int (*probe_dir)(const char *path);
     int (*run_dir)(const char *path, struct store *s, struct meta *m, struct import_stats *st, struct err *e);

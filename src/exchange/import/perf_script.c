@@ -8,6 +8,7 @@
 #include "exchange/import/lines.h"
 #include "exchange/import/perf_about.h"
 #include "exchange/import/perf_frames.h"
+#include "exchange/import/perf_samples.h"
 
 #include <string.h>
 
@@ -16,8 +17,9 @@ enum { DEPTH_MAX = 1 << 16 };
 struct header {
     const char *comm;
     size_t comm_n, who_n; /* "comm", "comm pid/tid" */
-    uint64_t pid, tid, ts, period;
-    int pid_told, period_told;
+    struct perf_who ids;
+    uint64_t ts, period;
+    int period_told;
     uint16_t cpu;
     const char *event;
     size_t event_n;   /* without the modifiers; 0: not told */
@@ -25,19 +27,13 @@ struct header {
 };
 
 struct perf_script {
-    struct store *s;
-    struct meta *m;
-    struct import_stats *st;
+    struct perf_samples out;
     struct perf_frames frames;
-    struct tokens tasks;               /* "comm pid/tid" -> task id */
     VEC(struct perf_frames_run) lines; /* of the sample that is read, the innermost first */
     struct event sample;
     int open, java;
-    int whole;      /* the sample's only frame stood behind its event */
-    int asked;      /* for event_name */
-    uint32_t event; /* strtab: the first one; the others are left out */
-    struct buf event_name;
-    struct strtab others;
+    int whole; /* the sample's only frame stood behind its event */
+    int asked; /* for an event: samples that tell none are not of it */
 };
 
 /* ---- the line of a sample ---- */
@@ -66,16 +62,16 @@ static int number(const char **p, const char *end, uint64_t *v)
 }
 
 /* "27409/28744" or "3244", up to a space. */
-static int pids(const char *p, const char *end, struct header *h)
+static int pids(const char *p, const char *end, struct perf_who *who)
 {
-    h->pid = 0;
-    if (number(&p, end, &h->tid))
+    *who = (struct perf_who){0};
+    if (number(&p, end, &who->tid))
         return -1;
     if (p < end && *p == '/') {
         p++;
-        h->pid = h->tid;
-        h->pid_told = 1;
-        if (number(&p, end, &h->tid))
+        who->pid = who->tid;
+        who->pid_told = 1;
+        if (number(&p, end, &who->tid))
             return -1;
     }
     return p == end ? 0 : -1;
@@ -96,19 +92,13 @@ static int time_of(const char *p, const char *end, uint64_t *ns)
     return p + 1 == end && *p == ':' ? 0 : -1;
 }
 
-/* "cycles:uppp:" is cycles, "sched:sched_switch:" all of it. */
+/* "cycles:uppp:" */
 static int event_of(const char *p, const char *end, struct header *h)
 {
-    const char *colon;
-
     if (end - p < 2 || end[-1] != ':')
         return -1;
-    end--;
-    colon = memrchr(p, ':', (size_t)(end - p));
-    if (colon && colon > p && strspn(colon + 1, "ukhGHpPSDWeI") >= (size_t)(end - colon - 1))
-        end = colon;
     h->event = p;
-    h->event_n = (size_t)(end - p);
+    h->event_n = perf_event_bare(p, (size_t)(end - 1 - p));
     return 0;
 }
 
@@ -156,7 +146,7 @@ static int parse_header(const char *line, size_t n, struct header *h)
         const char *gap = p;
 
         p = skip_space(p, end);
-        if (p < end && !pids(p, token_end(p, end), h) && !fields(token_end(p, end), end, h)) {
+        if (p < end && !pids(p, token_end(p, end), &h->ids) && !fields(token_end(p, end), end, h)) {
             h->comm_n = (size_t)(gap - comm);
             h->who_n = (size_t)(token_end(p, end) - comm);
             return 0;
@@ -167,66 +157,20 @@ static int parse_header(const char *line, size_t n, struct header *h)
 
 /* ---- samples ---- */
 
-/* By "comm pid/tid" as it stands in the line. */
-static uint32_t task_of(struct perf_script *x, const struct header *h, const char *comm)
-{
-    uint32_t pid = (uint32_t)h->pid, tid = (uint32_t)h->tid;
-    /* pid: of a process of its own, so that no frame of a thread is made. */
-    struct task t = {.pid = tid, .tid = tid, .ns_pid = h->pid_told ? pid : tid, .ns_tid = tid};
-    uint32_t *known = tokens_get(&x->tasks, h->comm, h->who_n, tokens_hash(h->comm, h->who_n));
-
-    if (!*known) {
-        t.own_pid = h->pid_told ? pid : TASK_PID_UNKNOWN;
-        t.comm = strtab_add(&x->s->strings, comm);
-        t.leader = (uint32_t)x->s->tasks.list.n + 1;
-        t.image = t.leader; /* makes it unlike any other */
-        *known = tasks_add(&x->s->tasks, &t);
-    }
-    return *known;
-}
-
 /* One event is taken, the first or that asked for, whatever its modifiers. */
 static int is_other_event(struct perf_script *x, const struct header *h)
 {
+    struct perf_samples *out = &x->out;
+
     if (!h->event_n)
         return x->asked;
-    if (!x->event_name.len)
-        buf_add(&x->event_name, h->event, h->event_n);
-    if (h->event_n != x->event_name.len || memcmp(h->event, x->event_name.data, h->event_n) != 0) {
-        strtab_addn(&x->others, h->event, h->event_n);
+    if (!out->event_name.len)
+        buf_add(&out->event_name, h->event, h->event_n);
+    if (h->event_n != out->event_name.len || memcmp(h->event, out->event_name.data, h->event_n) != 0)
         return 1;
-    }
-    if (!x->event)
-        x->event = strtab_add(&x->s->strings, x->event_name.data);
+    if (!out->event)
+        out->event = strtab_add(&out->s->strings, out->event_name.data);
     return 0;
-}
-
-/* "cycles, instructions" */
-static void others_text(const struct perf_script *x, struct buf *out)
-{
-    for (uint32_t i = 1; i <= strtab_count(&x->others); i++)
-        buf_addf(out, "%s%s", i > 1 ? ", " : "", strtab_get(&x->others, i));
-}
-
-/* What is known at the end. */
-static int describe(struct perf_script *x, struct err *e)
-{
-    struct buf others = {0};
-    int rc = 0;
-
-    others_text(x, &others);
-    if (!x->s->events.n && others.len)
-        rc = err_set(e, "no sample of the event '%s' in it (it has: %s)", x->event_name.data, others.data);
-    else if (!x->s->events.n)
-        rc = err_set(e, "no sample in it (what `perf script` prints was expected)");
-    if (!rc && x->event && !x->m->event)
-        x->m->event = mem_strdup(x->event_name.data);
-    if (!rc)
-        *vec_push(&x->m->notes) =
-            mem_printf("recorded by perf; a sample counts as often as its event's period says%s%s",
-                       others.len ? "; other events in it (--event): " : "", buf_str(&others));
-    buf_release(&others);
-    return rc;
 }
 
 static void finish_sample(struct perf_script *x)
@@ -241,13 +185,10 @@ static void finish_sample(struct perf_script *x)
         const uint32_t *ids = run->n == 1 ? &run->at : x->frames.pool.a + run->at;
 
         for (uint32_t k = 0; k < run->n; k++)
-            stack = stacks_push(&x->s->stacks, stack, ids[k]);
+            stack = stacks_push(&x->out.s->stacks, stack, ids[k]);
     }
     x->sample.stack = stack;
-    *vec_push(&x->s->events) = x->sample;
-    import_count(x->st, IMPORT_TOOK, "sample|samples", 1);
-    if (!stack)
-        import_count(x->st, IMPORT_NOTED, "without a stack", 1);
+    perf_samples_add(&x->out, &x->sample);
 }
 
 static void take_frame(struct perf_script *x, const char *line, size_t n)
@@ -259,31 +200,23 @@ static void take_frame(struct perf_script *x, const char *line, size_t n)
     if (!perf_frames_get(&x->frames, line, n, x->java, &run))
         *vec_push(&x->lines) = run;
     else
-        import_count(x->st, IMPORT_LOST, "line that is no frame|lines that are no frames", 1);
+        import_count(x->out.st, IMPORT_LOST, "line that is no frame|lines that are no frames", 1);
 }
 
 static void begin_sample(struct perf_script *x, const struct header *h, const char *end)
 {
-    char comm[256];
-    size_t n = h->comm_n < sizeof(comm) - 1 ? h->comm_n : sizeof(comm) - 1;
-
     finish_sample(x);
     vec_clear(&x->lines);
     if (is_other_event(x, h)) {
-        import_count(x->st, IMPORT_LEFT, "sample of another event|samples of other events", 1);
+        perf_samples_other(&x->out, h->event, h->event_n, 1);
         return;
     }
-    memcpy(comm, h->comm, n);
-    comm[n] = '\0';
-    for (char *p = comm; *p; p++)
-        if (*p == ' ')
-            *p = '_';
     x->open = 1;
-    x->java = !strncmp(comm, "java", 4);
+    x->java = h->comm_n >= 4 && !memcmp(h->comm, "java", 4);
     x->sample = (struct event){.ts = h->ts,
                                .value = h->period,
-                               .task = task_of(x, h, comm),
-                               .metric = x->event,
+                               .task = perf_samples_task(&x->out, h->comm, h->who_n, h->comm_n, &h->ids),
+                               .metric = x->out.event,
                                .cpu = h->cpu,
                                .kind = EVENT_SAMPLE};
     x->whole = h->rest < end || h->period_told;
@@ -298,24 +231,24 @@ static void take_line(struct perf_script *x, const char *line, size_t n)
     if (!n || skip_space(line, line + n) == line + n)
         finish_sample(x);
     else if (*line == '#')
-        perf_about_line(x->m, line, n);
+        perf_about_line(x->out.m, line, n);
     else if (*line != '\t' && !parse_header(line, n, &h))
         begin_sample(x, &h, line + n);
     else if (*line == ' ' || *line == '\t')
         take_frame(x, line, n);
     else
-        import_count(x->st, IMPORT_LOST, "line that is no frame|lines that are no frames", 1);
+        import_count(x->out.st, IMPORT_LOST, "line that is no frame|lines that are no frames", 1);
 }
 
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
-    struct perf_script x = {.s = s, .m = m, .st = st, .asked = in->event != NULL, .frames = {.store = s}};
+    struct perf_script x = {.asked = in->event != NULL, .frames = {.store = s}};
     struct lines lines;
     const char *line;
     size_t n;
     int rc;
 
-    buf_addstr(&x.event_name, in->event ? in->event : "");
+    perf_samples_init(&x.out, s, m, st, in->event);
     lines_init(&lines, in);
     while ((rc = lines_next(&lines, &line, &n, e)) > 0)
         take_line(&x, line, n);
@@ -326,13 +259,11 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     else
         finish_sample(&x);
     if (!rc)
-        rc = describe(&x, e);
+        rc = perf_samples_describe(&x.out, "what `perf script` prints was expected", e);
     lines_release(&lines);
     perf_frames_release(&x.frames);
-    tokens_release(&x.tasks);
     vec_release(&x.lines);
-    buf_release(&x.event_name);
-    strtab_release(&x.others);
+    perf_samples_release(&x.out);
     return rc;
 }
 
