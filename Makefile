@@ -137,7 +137,8 @@ $(O)/templates.def: force
 $(O)/src/base/templates.o: $(O)/templates.def $(TEMPLATES)
 $(O)/src/base/templates.o: CPPFLAGS += -DTEMPLATES_DIR='"templates"'
 $(O)/cmd/version.o: $(O)/features.def $(O)/version
-$(O)/cmd/version.o $(O)/src/model/meta.o: CPPFLAGS += -DVERSION='"$(VERSION)"'
+$(O)/cmd/mcp.o: $(O)/version
+$(O)/cmd/version.o $(O)/cmd/mcp.o $(O)/src/model/meta.o: CPPFLAGS += -DVERSION='"$(VERSION)"'
 
 # ---- the program ----
 

@@ -9,13 +9,19 @@
 
 #include <string.h>
 
-/* 1: a row; 0: no more, or the time is over; -1 with `e`. Beyond the limit rows are only counted. */
-static int next(struct query_rows *q, struct sqlite *db, struct sqlite_rows *rows, struct err *e)
+static int has_room(const struct query_rows *q, const struct buf *out)
+{
+    return (!q->limit || q->written < q->limit) && (!q->max_bytes || out->len < q->max_bytes);
+}
+
+/* 1: a row; 0: no more, or the time is over; -1 with `e`. Beyond the limits rows are only counted. */
+static int next(struct query_rows *q, struct sqlite *db, struct sqlite_rows *rows, const struct buf *out,
+                struct err *e)
 {
     int rc;
 
     while ((rc = sqlite_next(rows, e)) == 1) {
-        if (!q->limit || q->written < q->limit) {
+        if (!q->left_out && has_room(q, out)) {
             q->written++;
             return 1;
         }
@@ -76,7 +82,7 @@ static int write_csv(struct query_rows *q, struct sqlite *db, struct sqlite_rows
         csv_text(out, sqlite_column(rows, i));
         buf_addch(out, i + 1 < n ? ',' : '\n');
     }
-    while ((rc = next(q, db, rows, e)) == 1) {
+    while ((rc = next(q, db, rows, out, e)) == 1) {
         for (int i = 0; i < n; i++) {
             csv_cell(rows, i, out);
             buf_addch(out, i + 1 < n ? ',' : '\n');
@@ -118,7 +124,7 @@ static int write_json(struct query_rows *q, struct sqlite *db, struct sqlite_row
         json_str(&w, NULL, names[i]);
     json_end_array(&w);
     json_array(&w, "rows");
-    while ((rc = next(q, db, rows, e)) == 1) {
+    while ((rc = next(q, db, rows, out, e)) == 1) {
         buf_addch(out, '\n');
         json_object(&w, NULL);
         for (int i = 0; i < n; i++)
@@ -166,7 +172,7 @@ static int write_table(struct query_rows *q, struct sqlite *db, struct sqlite_ro
     for (int i = 0; i < n; i++) /* TABLE_NS: not known yet */
         columns[i] = (struct table_column){names[i], names[i], TABLE_NS};
     table_init(&t, columns, (size_t)n);
-    while ((rc = next(q, db, rows, e)) == 1) {
+    while ((rc = next(q, db, rows, out, e)) == 1) {
         union table_cell *cells = table_add(&t);
 
         for (int i = 0; i < n; i++)

@@ -7,6 +7,7 @@
 
 struct query_rows {
     uint64_t limit;    /* rows to write, 0: all */
+    size_t max_bytes;  /* no row of csv or json begins beyond so much text; 0: without that limit */
     uint64_t left_out; /* rows that there were beyond */
     uint64_t written;
     int stopped; /* the statement did not come to its end: there may be more rows */

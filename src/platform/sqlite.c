@@ -264,6 +264,11 @@ void sqlite_read_only(struct sqlite *s, uint64_t limit_ns)
     sqlite3_set_authorizer(s->db, authorize, s);
 }
 
+void sqlite_limit_values(struct sqlite *s, int bytes)
+{
+    sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, bytes);
+}
+
 int sqlite_was_late(const struct sqlite *s)
 {
     return s->late;

@@ -71,6 +71,8 @@ int sqlite_serve(struct sqlite *db, const char *name, const struct sqlite_table 
 
 /* From now on statements may read, and do nothing else; each for `limit_ns`, 0: without a limit. */
 void sqlite_read_only(struct sqlite *db, uint64_t limit_ns);
+/* And no value or row may have more bytes. */
+void sqlite_limit_values(struct sqlite *db, int bytes);
 int sqlite_was_late(const struct sqlite *db); /* whether the last error was that limit */
 
 #endif

@@ -53,6 +53,8 @@ int sqlite_serve(struct sqlite *db, const char *name, const struct sqlite_table 
 
 void sqlite_read_only(struct sqlite *db, uint64_t limit_ns) {}
 
+void sqlite_limit_values(struct sqlite *db, int bytes) {}
+
 int sqlite_was_late(const struct sqlite *db)
 {
     return 0;
