@@ -2,14 +2,13 @@
 #include "platform/nvml_watch.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "platform/clock.h"
 #include "platform/symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,23 +199,16 @@ static int load(struct nvml_watch *w)
     return 0;
 }
 
-/* The recorder's signals are its main thread's. */
 static int start(struct nvml_watch *w)
 {
     pthread_condattr_t attr;
-    sigset_t all, before;
-    int rc;
 
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&w->wake, &attr);
     pthread_condattr_destroy(&attr);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&w->thread, NULL, watch, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc ? -1 : 0;
+    return thread_start(&w->thread, watch, w) ? -1 : 0;
 }
 
 struct nvml_watch *nvml_watch_new(void)

@@ -3,11 +3,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "platform/clock.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 struct job {
@@ -70,7 +69,6 @@ struct table_worker *table_worker_new(struct unw_cache *cache, table_worker_publ
                                       struct err *e)
 {
     struct table_worker *w = mem_calloc(1, sizeof(*w));
-    sigset_t all, old;
     int rc;
 
     w->cache = cache;
@@ -78,10 +76,7 @@ struct table_worker *table_worker_new(struct unw_cache *cache, table_worker_publ
     w->arg = arg;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake, NULL);
-    sigfillset(&all); /* signals are for the recorder's thread */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&w->thread, NULL, work, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    rc = thread_start(&w->thread, work, w);
     if (rc) {
         err_sys(e, rc, "start a thread for unwind tables");
         free(w);

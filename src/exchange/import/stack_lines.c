@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/import/stack_lines.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include "base/thread.h"
 
 enum {
     BATCH = 1 << 16, /* words */
@@ -73,22 +72,11 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Signals are the main thread's. Where no thread can be had, batches are taken as they come. */
-static void start_thread(struct stack_lines *l)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    l->threaded = !pthread_create(&l->thread, NULL, work, l);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 static void submit(struct stack_lines *l)
 {
     if (!l->threaded)
-        start_thread(l);
-    if (!l->threaded) {
+        l->threaded = !thread_start(&l->thread, work, l);
+    if (!l->threaded) { /* none can be had: batches are taken as they come */
         take_batch(l, filling(l));
         return;
     }
