@@ -5,6 +5,7 @@
 #include "product.h"
 
 #include "base/log.h"
+#include "base/write_behind.h"
 #include "render/diff_words.h"
 
 #include <errno.h>
@@ -61,6 +62,7 @@ int diff_compare(struct comparison *out, struct compare_opts *how,
 
     how->tree = r->wants_tree || how->by == COMPARISON_STACKS;
     how->tree_alone = r->tree_alone && !(how->fail_above > 0);
+    how->self_alone = how->tree_alone && r->self_alone;
     how->single = side[0].list.n == 1 && side[1].list.n == 1;
     c = compare_new(how);
     rc = diff_load(c, side, e);
@@ -80,17 +82,34 @@ static int write_stdout(void *arg, const struct buf *text, struct err *e)
     return fwrite(text->data, 1, text->len, stdout) == text->len ? 0 : err_sys(e, errno, "stdout");
 }
 
+static int put_behind(void *arg, struct buf *text, struct err *e)
+{
+    return write_behind_put(arg, text, e);
+}
+
+/* What is not in `out` when it is done went to `write`. */
+static int render(const struct diff_product *p, const struct comparison *c, struct diff_style *style,
+                  write_behind_fn write, void *arg, struct buf *out, struct err *e)
+{
+    struct write_behind behind;
+    struct profile_folded_sink sink = {put_behind, &behind};
+    int rc;
+
+    write_behind_init(&behind, write, arg);
+    style->sink = &sink;
+    rc = p->renderer->render(c, style, out, e);
+    return write_behind_finish(&behind, rc, e);
+}
+
 static int put_file(const struct diff_product *p, const struct comparison *c, struct err *e)
 {
     struct product_file f;
-    struct profile_folded_sink sink = {write_file, &f};
     struct diff_style style = p->style;
     struct buf out = {0};
     int rc = product_open(&f, p->output, e);
 
-    style.sink = &sink;
     if (!rc)
-        rc = p->renderer->render(c, &style, &out, e);
+        rc = render(p, c, &style, write_file, &f, &out, e);
     if (!rc)
         rc = product_add(&f, &out, e);
     buf_release(&out);
@@ -99,14 +118,12 @@ static int put_file(const struct diff_product *p, const struct comparison *c, st
 
 static int put_stdout(const struct diff_product *p, const struct comparison *c, struct err *e)
 {
-    struct profile_folded_sink sink = {write_stdout, NULL};
     struct diff_style style = p->style;
     struct buf out = {0};
     int rc;
 
     style.text = (struct text_style){product_color(), product_width()};
-    style.sink = &sink;
-    rc = p->renderer->render(c, &style, &out, e);
+    rc = render(p, c, &style, write_stdout, NULL, &out, e);
     if (!rc)
         product_print(&out);
     buf_release(&out);

@@ -97,7 +97,9 @@ static double sample_ns(const struct session *s)
 
 int compare_add(struct compare *c, int side, const struct session *s, const char *label, struct err *e)
 {
-    struct fold_opts fold = {.metric = c->o.metric, .samples = c->o.single && s->meta.duration_s > 0};
+    struct fold_opts fold = {.metric = c->o.metric,
+                             .samples = c->o.single && !c->o.tree_alone && s->meta.duration_s > 0,
+                             .self_alone = c->o.tree_alone};
     struct compare_run r = {.side = side};
 
     if (fold_profile(&r.p, s, &fold, e))
@@ -111,9 +113,11 @@ int compare_add(struct compare *c, int side, const struct session *s, const char
     }
     r.label = mem_strdup(label);
     compare_take_keys(c, &r);
-    compare_take_figures(c, &r, s);
-    compare_take_named(c, &r, s);
-    compare_take_topology(&r, s);
+    if (!c->o.tree_alone) {
+        compare_take_figures(c, &r, s);
+        compare_take_named(c, &r, s);
+        compare_take_topology(&r, s);
+    }
     c->n[side]++;
     *vec_push(&c->runs) = r;
     return 0;
@@ -210,9 +214,11 @@ int compare_finish(struct compare *c, struct comparison *out, struct err *e)
         compare_make_rows(c);
     if (c->o.tree)
         compare_make_tree(c);
-    compare_make_named(c);
-    compare_make_figures(c);
-    compare_make_topology(c);
+    if (!c->o.tree_alone) {
+        compare_make_named(c);
+        compare_make_figures(c);
+        compare_make_topology(c);
+    }
     compare_judge(c);
     return 0;
 }

@@ -27,6 +27,7 @@ struct compare_opts {
     int self;                 /* rows by self; else by total */
     int tree;                 /* also compare stacks, and fill in the tree */
     int tree_alone;           /* that alone: nothing is tested */
+    int self_alone;           /* and of that no totals, nor which children a node has in what order */
     int single;               /* one run on each side: samples are kept by their times */
     double alpha, min_share, fail_above;
 };

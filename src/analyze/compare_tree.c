@@ -3,40 +3,54 @@
 #include "analyze/compare_job.h"
 
 #include "model/frames.h"
+#include "model/profile_index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct tree {
     struct compare *c;
-    struct stacks stacks;                 /* frame: a key id */
-    VEC(uint64_t) self[COMPARISON_SIDES]; /* by stack id */
+    struct profile *p; /* frame: a key id */
+    struct index children;
+    uint64_t *self[COMPARISON_SIDES]; /* by node */
 };
 
 /* Calls `take` for the nodes of a run that have a weight of their own. */
 static void visit(struct tree *t, size_t r,
-                  void (*take)(struct tree *t, size_t r, uint32_t stack, uint64_t self, void *arg), void *arg)
+                  void (*take)(struct tree *t, size_t r, uint32_t node, uint64_t self, void *arg), void *arg)
 {
     const struct compare_run *run = &t->c->runs.a[r];
     const struct profile *p = &run->p;
-    uint32_t *stack = mem_calloc(p->nodes.n + 1, sizeof(*stack));
+    const uint64_t *self = p->metrics.a[0].self;
+    uint32_t *node = mem_calloc(p->nodes.n + 1, sizeof(*node)), *key = mem_calloc(p->frames.n, sizeof(*key));
 
+    for (uint32_t i = 0; i < p->frames.n; i++)
+        key[i] = compare_key_of(t->c, run, i);
     for (size_t i = 1; i < p->nodes.n; i++) { /* parents first */
-        stack[i] = stacks_push(&t->stacks, stack[p->nodes.a[i].parent],
-                               compare_key_of(t->c, run, p->nodes.a[i].frame));
-        if (p->metrics.a[0].self[i])
-            take(t, r, stack[i], p->metrics.a[0].self[i], arg);
+        node[i] =
+            profile_index_child(&t->children, t->p, node[p->nodes.a[i].parent], key[p->nodes.a[i].frame]);
+        if (self[i])
+            take(t, r, node[i], self[i], arg);
     }
-    free(stack);
+    free(node);
+    free(key);
 }
 
-static void add_self(struct tree *t, size_t r, uint32_t stack, uint64_t self, void *arg)
+static void add_self(struct tree *t, size_t r, uint32_t node, uint64_t self, void *arg)
 {
-    int side = t->c->runs.a[r].side;
+    t->self[t->c->runs.a[r].side][node] += self;
+}
 
-    while (t->self[side].n <= stack)
-        *vec_push(&t->self[side]) = 0;
-    t->self[side].a[stack] += self;
+/* The root, and room for all nodes that there can be: memory that is never touched costs nothing. */
+static void plant(struct tree *t)
+{
+    size_t n = 1;
+
+    for (size_t r = 0; r < t->c->runs.n; r++)
+        n += t->c->runs.a[r].p.nodes.n;
+    *vec_push(&t->p->nodes) = (struct profile_node){0};
+    for (int side = 0; side < COMPARISON_SIDES; side++)
+        t->self[side] = mem_calloc(n, sizeof(*t->self[side]));
 }
 
 /* One run a side: what a run has is what its side has, and its profile is needed no more. */
@@ -48,24 +62,24 @@ static int is_pair(const struct compare *c)
 /* ---- stacks as rows ---- */
 
 struct heavy {
-    uint32_t *row_of; /* stack id -> row + 1 */
+    uint32_t *row_of; /* node -> row + 1 */
     struct compare_rows rows;
 };
 
-static void add_count(struct tree *t, size_t r, uint32_t stack, uint64_t self, void *arg)
+static void add_count(struct tree *t, size_t r, uint32_t node, uint64_t self, void *arg)
 {
     struct heavy *h = arg;
 
-    if (h->row_of[stack])
-        h->rows.counts[(h->row_of[stack] - 1) * h->rows.runs + r] += self;
+    if (h->row_of[node])
+        h->rows.counts[(h->row_of[node] - 1) * h->rows.runs + r] += self;
 }
 
-static void name_stack(const struct tree *t, uint32_t stack, struct buf *out)
+static void name_stack(const struct tree *t, uint32_t node, struct buf *out)
 {
     VEC(uint32_t) path = {0};
 
-    for (; stack; stack = t->stacks.nodes.a[stack - 1].parent)
-        *vec_push(&path) = t->stacks.nodes.a[stack - 1].frame;
+    for (; node; node = t->p->nodes.a[node].parent)
+        *vec_push(&path) = t->p->nodes.a[node].frame;
     for (size_t i = path.n; i-- > 0;) {
         compare_key_label(t->c, path.a[i], out);
         if (i)
@@ -86,15 +100,15 @@ static void stack_row(struct tree *t, const struct heavy *h, const struct compar
 static void make_rows(struct tree *t)
 {
     struct compare *c = t->c;
-    struct heavy h = {.row_of = mem_calloc(t->stacks.nodes.n + 1, sizeof(*h.row_of))};
+    struct heavy h = {.row_of = mem_calloc(t->p->nodes.n, sizeof(*h.row_of))};
     VEC(char *) names = {0};
     struct compare_tested tested;
 
     compare_rows_init(c, &h.rows, COMPARISON_STACKS);
-    for (uint32_t id = 1; id <= t->stacks.nodes.n; id++) {
+    for (uint32_t id = 1; id < t->p->nodes.n; id++) {
         for (int side = 0; side < COMPARISON_SIDES && !h.row_of[id]; side++)
-            if (t->self[side].a[id] &&
-                (double)t->self[side].a[id] >= c->o.min_share * (double)c->out->side[side].weight) {
+            if (t->self[side][id] &&
+                (double)t->self[side][id] >= c->o.min_share * (double)c->out->side[side].weight) {
                 struct buf name = {0};
 
                 name_stack(t, id, &name);
@@ -104,9 +118,9 @@ static void make_rows(struct tree *t)
     }
     h.rows.counts = mem_calloc(h.rows.n * h.rows.runs + 1, sizeof(*h.rows.counts));
     if (is_pair(c))
-        for (size_t id = 1; id <= t->stacks.nodes.n; id++)
+        for (size_t id = 1; id < t->p->nodes.n; id++)
             for (size_t r = 0; r < 2 && h.row_of[id]; r++)
-                h.rows.counts[(h.row_of[id] - 1) * 2 + r] = t->self[r].a[id];
+                h.rows.counts[(h.row_of[id] - 1) * 2 + r] = t->self[r][id];
     for (size_t r = 0; h.rows.n && !is_pair(c) && r < c->runs.n; r++)
         visit(t, r, add_count, &h);
     tested = (struct compare_tested){.values = mem_calloc(h.rows.n + 1, sizeof(*tested.values)),
@@ -134,8 +148,6 @@ static void make_rows(struct tree *t)
 
 static void add_frames(struct tree *t, struct profile *p)
 {
-    struct buf label = {0};
-
     *vec_push(&p->frames) = (struct profile_frame){.func = strtab_add(&p->strings, "all")};
     for (uint32_t id = 1; id <= t->c->keys.n; id++) {
         const struct compare_key *k = &t->c->keys.a[id - 1];
@@ -146,59 +158,62 @@ static void add_frames(struct tree *t, struct profile *p)
         *(k->kind == FRAME_PYTHON ? &f.file : &f.module) = strtab_add(&p->strings, module);
         *vec_push(&p->frames) = f;
     }
-    buf_release(&label);
 }
 
-/* Its nodes are the tree's stacks, by their ids. */
-static void make_profile(struct tree *t)
+/* Totals from below, then the links, in the order of nodes; both rely on a parent's index being lower than
+ * its child's. */
+static void add_totals(struct profile *p)
 {
-    struct profile *p = &t->c->out->tree;
-    size_t n = t->stacks.nodes.n + 1;
+    size_t n = p->nodes.n;
 
-    add_frames(t, p);
-    vec_reserve(&p->nodes, n);
-    *vec_push(&p->nodes) = (struct profile_node){0};
-    for (size_t i = 1; i < n; i++)
-        *vec_push(&p->nodes) = (struct profile_node){.parent = t->stacks.nodes.a[i - 1].parent,
-                                                     .frame = t->stacks.nodes.a[i - 1].frame};
-    stacks_release(&t->stacks); /* before there is more: a tree may have tens of millions of nodes */
-    for (int side = 0; side < COMPARISON_SIDES; side++) {
-        struct profile_metric *m = vec_push(&p->metrics);
+    for (size_t k = 0; k < p->metrics.n; k++) {
+        struct profile_metric *m = &p->metrics.a[k];
 
-        *m = (struct profile_metric){.name = mem_strdup(side ? "new" : "base"),
-                                     .unit = mem_strdup(t->c->out->unit),
-                                     .self = t->self[side].a,
-                                     .total = mem_calloc(n, sizeof(*m->total))};
-        t->self[side].a = NULL;
+        m->total = mem_calloc(n, sizeof(*m->total));
         for (size_t i = n; i-- > 1;) {
             m->total[i] += m->self[i];
             m->total[p->nodes.a[i].parent] += m->total[i];
         }
         m->total[0] += m->self[0];
-        m->sum = m->total[0];
     }
+    for (size_t i = 0; i < n; i++)
+        p->nodes.a[i].child = 0;
     for (size_t i = n; i-- > 1;) {
         p->nodes.a[i].next = p->nodes.a[p->nodes.a[i].parent].child;
         p->nodes.a[p->nodes.a[i].parent].child = (uint32_t)i;
     }
 }
 
+static void finish(struct tree *t)
+{
+    struct profile *p = t->p;
+
+    add_frames(t, p);
+    for (int side = 0; side < COMPARISON_SIDES; side++) {
+        struct profile_metric *m = vec_push(&p->metrics);
+
+        *m = (struct profile_metric){.name = mem_strdup(side ? "new" : "base"),
+                                     .unit = mem_strdup(t->c->out->unit),
+                                     .self = t->self[side]};
+        for (size_t i = 0; i < p->nodes.n; i++)
+            m->sum += m->self[i];
+    }
+    if (!t->c->o.self_alone)
+        add_totals(p);
+    index_release(&t->children);
+}
+
 void compare_make_tree(struct compare *c)
 {
-    struct tree t = {.c = c};
+    struct tree t = {.c = c, .p = &c->out->tree};
 
+    plant(&t);
     for (size_t r = 0; r < c->runs.n; r++) {
         visit(&t, r, add_self, NULL);
         if (is_pair(c)) /* they may be large */
             profile_release(&c->runs.a[r].p);
     }
-    for (int side = 0; side < COMPARISON_SIDES; side++)
-        while (t.self[side].n <= t.stacks.nodes.n)
-            *vec_push(&t.self[side]) = 0;
     if (!c->o.tree_alone)
         make_rows(&t);
-    make_profile(&t);
-    stacks_release(&t.stacks);
-    vec_release(&t.self[0]);
-    vec_release(&t.self[1]);
+    finish(&t);
 }

@@ -520,6 +520,10 @@ static void finish(struct builder *b)
 
     *m = (struct profile_metric){.name = mem_strdup(b->metric->name), .unit = mem_strdup(b->metric->unit)};
     m->self = b->self.a;
+    for (size_t i = 0; i < n; i++)
+        m->sum += m->self[i];
+    if (b->o->self_alone)
+        return;
     m->total = mem_calloc(n, sizeof(*m->total));
     for (size_t i = n; i-- > 1;) {
         struct profile_node *node = &p->nodes.a[i], *parent = &p->nodes.a[node->parent];
@@ -530,7 +534,6 @@ static void finish(struct builder *b)
         parent->child = (uint32_t)i;
     }
     m->total[0] += m->self[0];
-    m->sum = m->total[0];
 }
 
 /* ---- metrics ---- */

@@ -17,10 +17,12 @@ struct fold_opts {
     int addrs;    /* imported functions without a name apart, with their address: "[libc.so.6 <7f26>]" */
     int verbatim; /* imported functions whose name is blank stay so; else they are called by their library */
     int pids;     /* processes and threads of one name apart: "python3 (1234)" */
-    int pid_suffix;    /* processes apart, as perf script's collapsers call them: "java-1234", "java-?" */
-    int tid_suffix;    /* threads apart, likewise: "java-1234/1235" */
-    int samples;       /* also fill p->samples */
-    int gil;           /* only what threads did while they held the GIL */
+    int pid_suffix; /* processes apart, as perf script's collapsers call them: "java-1234", "java-?" */
+    int tid_suffix; /* threads apart, likewise: "java-1234/1235" */
+    int samples;    /* also fill p->samples */
+    int self_alone; /* no totals, which stay NULL, and no links from nodes to children: for trees of millions
+                     */
+    int gil;        /* only what threads did while they held the GIL */
     uint64_t idle_ns;  /* oncpu: time off the CPU counts as well, a sample for that many ns; 0: it doesn't */
     uint32_t pid, tid; /* only this process / thread, 0: all */
     uint32_t had;      /* kinds of events, bits: that there is none of them is no error: cut.h */

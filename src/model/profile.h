@@ -60,10 +60,10 @@ void profile_frame_label(const struct profile *p, uint32_t frame, struct buf *ou
  * `;` and control bytes inside a name become `_`. */
 void profile_folded(const struct profile *p, size_t metric, struct buf *out);
 
-/* Takes text that would be too much in one piece: `write` gets some megabytes at a time, which are forgotten
- * then. */
+/* Takes text that would be too much in one piece: `write` gets about a megabyte at a time, and leaves an
+ * empty buffer, which may be another one. */
 struct profile_folded_sink {
-    int (*write)(void *arg, const struct buf *text, struct err *e);
+    int (*write)(void *arg, struct buf *text, struct err *e);
     void *arg;
 };
 

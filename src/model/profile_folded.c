@@ -7,12 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FLUSH_BYTES = 4 << 20 };
+enum {
+    FLUSH_BYTES = 1 << 20,
+    NUMBER = 21, /* a sign and the digits of 64 bits */
+    FEW = 12,    /* entries that are sorted by insertion */
+};
+
+struct text {
+    const char *s;
+    size_t n;
+};
 
 /* What follows a stack's text: " 12" where it has a value of its own, ";name..." for those below. */
 struct entry {
     uint32_t node; /* the child, or the stack itself */
-    const char *name;
+    struct text name;
     char sep; /* ' ': the line of `node`; ';': the tree below it */
     uint64_t value;
 };
@@ -23,6 +32,7 @@ struct text_tree {
     const struct profile *p;
     struct strtab labels;
     uint32_t *label;        /* profile frame -> label id */
+    struct text *texts;     /* by label id */
     int own;                /* the nodes are the profile's; else: */
     struct stacks nodes;    /* frame: the label id */
     VEC(uint64_t) sums[2];  /* by node id: as `self` and `other` */
@@ -48,6 +58,12 @@ static void make_labels(struct text_tree *t, const struct profile *p)
             buf_addch(&b, '?');
         frame_fold_text(b.data, b.len);
         t->label[i] = strtab_addn(&t->labels, b.data, b.len);
+    }
+    t->texts = mem_calloc((size_t)strtab_count(&t->labels) + 1, sizeof(*t->texts));
+    for (uint32_t id = 1; id <= strtab_count(&t->labels); id++) {
+        const char *s = strtab_get(&t->labels, id);
+
+        t->texts[id] = (struct text){s, strlen(s)};
     }
     buf_release(&b);
 }
@@ -102,7 +118,7 @@ static uint32_t label_of(const struct text_tree *t, uint32_t node)
 static int entry_order(const void *pa, const void *pb)
 {
     const struct entry *a = pa, *b = pb;
-    const char *x = a->name, *y = b->name;
+    const char *x = a->name.s, *y = b->name.s;
     char tx[24], ty[24];
 
     while (*x && *x == *y) {
@@ -117,9 +133,30 @@ static int entry_order(const void *pa, const void *pb)
     return strcmp(*x ? x : tx, *y ? y : ty);
 }
 
+static void sort_entries(struct entry *list, size_t n)
+{
+    if (n > FEW) {
+        qsort(list, n, sizeof(*list), entry_order);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        struct entry en = list[i];
+        size_t k = i;
+
+        for (; k && entry_order(&list[k - 1], &en) > 0; k--)
+            list[k] = list[k - 1];
+        list[k] = en;
+    }
+}
+
 static uint64_t other_of(const struct text_tree *t, uint32_t node)
 {
-    return t->other ? (uint64_t)((double)t->other[node] * t->scale + 0.5) : 0;
+    double scaled;
+
+    if (!t->other || t->scale == 1)
+        return t->other ? t->other[node] : 0;
+    scaled = (double)t->other[node] * t->scale + 0.5;
+    return scaled < 0x1p64 ? (uint64_t)scaled : UINT64_MAX;
 }
 
 /* Entries of a node's children, sorted, behind those that there are; gives where they begin. */
@@ -128,15 +165,14 @@ static size_t add_entries(struct text_tree *t, uint32_t node)
     size_t begin = t->entries.n;
 
     for (uint32_t k = first_child(t, node); k; k = next_child(t, k)) {
-        const char *name = strtab_get(&t->labels, label_of(t, k));
+        struct text name = t->texts[label_of(t, k)];
 
         if (t->self[k] || other_of(t, k))
             *vec_push(&t->entries) = (struct entry){k, name, ' ', t->self[k]};
         if (first_child(t, k))
             *vec_push(&t->entries) = (struct entry){k, name, ';', 0};
     }
-    if (t->entries.n - begin > 1)
-        qsort(t->entries.a + begin, t->entries.n - begin, sizeof(*t->entries.a), entry_order);
+    sort_entries(t->entries.a + begin, t->entries.n - begin);
     return begin;
 }
 
@@ -146,30 +182,50 @@ struct level {
     size_t len; /* of the path above them */
 };
 
+/* Gives what follows it. */
+static char *put_number(char *at, uint64_t v)
+{
+    char digits[NUMBER];
+    size_t n = 0;
+
+    do
+        digits[n++] = (char)('0' + v % 10);
+    while (v /= 10);
+    while (n)
+        *at++ = digits[--n];
+    return at;
+}
+
 static void write_line(const struct text_tree *t, const struct entry *en, struct buf *out)
 {
     uint64_t other = other_of(t, en->node);
-    long long change = (long long)(en->value - other);
+    int less = en->value < other;
+    char *at;
 
-    if (t->difference && !change)
+    if (t->difference && en->value == other)
         return;
-    buf_add(out, t->path.data, t->path.len);
-    if (t->difference)
-        buf_addf(out, " %lld\n", change);
-    else if (t->other)
-        buf_addf(out, " %llu %llu\n", (unsigned long long)other, (unsigned long long)en->value);
-    else
-        buf_addf(out, " %llu\n", (unsigned long long)en->value);
+    buf_reserve(out, t->path.len + 2 * (NUMBER + 1) + 1);
+    at = mempcpy(out->data + out->len, t->path.data, t->path.len);
+    *at++ = ' ';
+    if (t->difference) {
+        if (less)
+            *at++ = '-';
+        at = put_number(at, less ? other - en->value : en->value - other);
+    } else {
+        if (t->other) {
+            at = put_number(at, other);
+            *at++ = ' ';
+        }
+        at = put_number(at, en->value);
+    }
+    *at++ = '\n';
+    *at = '\0';
+    out->len = (size_t)(at - out->data);
 }
 
 static int flush(const struct text_tree *t, struct buf *out, struct err *e)
 {
-    if (!t->sink || out->len < FLUSH_BYTES)
-        return 0;
-    if (t->sink->write(t->sink->arg, out, e))
-        return -1;
-    buf_clear(out);
-    return 0;
+    return t->sink && out->len >= FLUSH_BYTES ? t->sink->write(t->sink->arg, out, e) : 0;
 }
 
 /* Depth first without recursion: stacks may be thousands of frames deep. */
@@ -193,7 +249,7 @@ static int write_lines(struct text_tree *t, struct buf *out, struct err *e)
         t->path.len = l->len;
         if (l->len)
             buf_addch(&t->path, ';');
-        buf_add(&t->path, en.name, strlen(en.name));
+        buf_add(&t->path, en.name.s, en.name.n);
         if (en.sep == ' ') {
             write_line(t, &en, out);
             rc = flush(t, out, e);
@@ -228,6 +284,7 @@ static int write_folded(struct text_tree *t, const struct profile *p, const uint
     vec_release(&t->sums[1]);
     vec_release(&t->entries);
     free(t->label);
+    free(t->texts);
     free(t->child);
     free(t->next);
     buf_release(&t->path);

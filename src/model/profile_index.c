@@ -3,6 +3,8 @@
 
 #include "base/hash.h"
 
+enum { LIST_MAX = 4 }; /* children of a node that are looked at one by one */
+
 struct wanted {
     const struct profile_node *nodes;
     uint32_t parent, frame;
@@ -32,4 +34,25 @@ void profile_index_add(struct index *x, const struct profile *p, uint32_t node)
     const struct profile_node *n = &p->nodes.a[node];
 
     index_add(x, hash(n->parent, n->frame), node);
+}
+
+uint32_t profile_index_child(struct index *x, struct profile *p, uint32_t parent, uint32_t frame)
+{
+    const struct profile_node *nodes = p->nodes.a;
+    uint32_t first = nodes[parent].child, last = 0, steps = 0, id;
+
+    for (id = first; id && steps < LIST_MAX; id = nodes[id].next, steps++) {
+        if (nodes[id].frame == frame)
+            return id;
+        last = id;
+    }
+    id = id ? profile_index_find(x, p, parent, frame) : 0;
+    if (id)
+        return id;
+    if (steps == LIST_MAX) /* it is pushed out of the first few */
+        profile_index_add(x, p, last);
+    id = (uint32_t)p->nodes.n;
+    *vec_push(&p->nodes) = (struct profile_node){parent, frame, 0, first};
+    p->nodes.a[parent].child = id;
+    return id;
 }

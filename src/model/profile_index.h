@@ -13,4 +13,11 @@ uint32_t profile_index_find(const struct index *x, const struct profile *p, uint
 void profile_index_add(struct index *x, const struct profile *p,
                        uint32_t node); /* not the root, and not yet in */
 
+/*
+ * Finds or adds that child; a new one becomes its parent's first. The index holds those children alone that
+ * are not among the first few of their parent: mostly none, so that trees of tens of millions of nodes need
+ * no table. Not to be mixed with the functions above.
+ */
+uint32_t profile_index_child(struct index *x, struct profile *p, uint32_t parent, uint32_t frame);
+
 #endif

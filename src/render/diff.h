@@ -21,6 +21,7 @@ struct diff_renderer {
     const char *summary;
     int wants_tree; /* the comparison's tree is filled in */
     int tree_alone; /* and shows nothing else of it */
+    int self_alone; /* and needs no totals of the tree, nor children in the order of nodes */
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*render)(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e);
 };

@@ -18,5 +18,6 @@ const struct diff_renderer diff_folded = {
     .summary = "stacks with both values, as difffolded.pl writes them",
     .wants_tree = 1,
     .tree_alone = 1,
+    .self_alone = 1,
     .render = render,
 };
