@@ -93,24 +93,18 @@ static uint32_t stack_node(struct builder *b, uint32_t root, uint32_t stack)
 
 /* ---- roots ---- */
 
-static const char *task_name(const struct builder *b, const struct task *t)
+static char *task_name(const struct builder *b, const struct task *t)
 {
-    const char *comm = strtab_get(&b->s->strings, t->comm);
-
-    return *comm ? comm : "?";
+    return origins_task_name(b->s, t, "?");
 }
 
 static uint32_t task_child(struct builder *b, uint32_t parent, const struct task *t, uint32_t id)
 {
-    const char *name = task_name(b, t);
-    uint32_t node;
-    char *text;
+    char *name = task_name(b, t), *with_id = b->o->pids ? mem_printf("%s (%u)", name, id) : NULL;
+    uint32_t node = child_of(b, parent, fold_frames_task(&b->frames, with_id ? with_id : name));
 
-    if (!b->o->pids)
-        return child_of(b, parent, fold_frames_task(&b->frames, name));
-    text = mem_printf("%s (%u)", name, id);
-    node = child_of(b, parent, fold_frames_task(&b->frames, text));
-    free(text);
+    free(with_id);
+    free(name);
     return node;
 }
 
@@ -118,10 +112,12 @@ static uint32_t task_child(struct builder *b, uint32_t parent, const struct task
 static uint32_t root_with_ids(struct builder *b, uint32_t parent, const struct task *leader,
                               const struct task *t)
 {
+    char *name = task_name(b, leader);
     struct buf text = {0};
     uint32_t node;
 
-    buf_addf(&text, "%s-", task_name(b, leader));
+    buf_addf(&text, "%s-", name);
+    free(name);
     if (leader->own_pid == TASK_PID_UNKNOWN)
         buf_addch(&text, '?');
     else
@@ -145,7 +141,7 @@ static uint32_t task_root(struct builder *b, uint32_t parent, uint32_t task)
         node = root_with_ids(b, parent, leader, t);
     else
         node = task_child(b, parent, leader, leader->ns_pid ? leader->ns_pid : leader->pid);
-    if (leader != t && (b->o->pids || strcmp(task_name(b, leader), task_name(b, t))))
+    if (leader != t && (b->o->pids || leader->comm != t->comm))
         node = task_child(b, node, t, t->ns_tid ? t->ns_tid : t->tid);
     return node;
 }

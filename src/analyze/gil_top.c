@@ -97,7 +97,7 @@ static void fill_task(const struct store *s, uint32_t id, union table_cell *name
 
     if (!k)
         return;
-    name->text = mem_strdup(strtab_get(&s->strings, k->comm));
+    name->text = origins_task_name(s, k, "");
     tid->count = k->ns_tid ? k->ns_tid : k->tid;
 }
 

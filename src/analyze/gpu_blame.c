@@ -383,7 +383,7 @@ static void fill(union table_cell *c, const struct blame *b, const struct row *r
     c[SHARE].share = b->idle ? (double)r->ns / (double)b->idle : NAN;
     c[NS].count = r->ns;
     c[GAPS].count = r->gaps;
-    c[THREAD].text = task ? text(b, task->comm) : NULL;
+    c[THREAD].text = task ? origins_task_name(s, task, "") : NULL;
     c[TID].count = !task ? 0 : task->ns_tid ? task->ns_tid : task->tid;
     c[STATE].text = state_text(&r->key);
     c[WHERE].text = text(b, r->key.where);

@@ -184,7 +184,7 @@ void gpu_stalls_table(struct table *t, const struct gpu_trace *x, size_t limit)
             r->task <= x->s->tasks.list.n && r->task ? &x->s->tasks.list.a[r->task - 1] : NULL;
         union table_cell *c = table_add(t);
 
-        c[0].text = k ? text(x->s, k->comm) : NULL;
+        c[0].text = k ? origins_task_name(x->s, k, "") : NULL;
         c[1].count = !k ? 0 : k->ns_tid ? k->ns_tid : k->tid;
         c[2].text = text(x->s, r->name);
         c[3].text = text(x->s, r->where);

@@ -17,16 +17,17 @@ static const struct task *task_of(const struct store *s, uint32_t id)
 
 static int same_thread(const struct task *a, const struct task *b)
 {
-    return a->tid == b->tid && a->start_ns == b->start_ns;
+    return task_same_thread(a, b);
 }
 
 void lead_name(const struct store *s, uint32_t task, struct buf *out)
 {
     const struct task *t = task_of(s, task);
-    const char *comm = t ? strtab_get(&s->strings, t->comm) : "";
+    char *name = t ? origins_task_name(s, t, "?") : NULL;
 
     if (t)
-        buf_addf(out, "%s[%u]", *comm ? comm : "?", t->ns_tid ? t->ns_tid : t->tid);
+        buf_addf(out, "%s[%u]", name, t->ns_tid ? t->ns_tid : t->tid);
+    free(name);
 }
 
 /* What each thread did: time on a CPU by samples, and off it. */
@@ -139,7 +140,7 @@ static void mark_tasks(struct lead *l, const struct store *s)
         const struct task *t = &s->tasks.list.a[i];
 
         l->is[i + 1] = (uint8_t)same_thread(t, lead);
-        l->process[i + 1] = t->pid == lead->pid;
+        l->process[i + 1] = (uint8_t)task_same_process(t, lead);
     }
 }
 

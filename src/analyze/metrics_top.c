@@ -15,11 +15,9 @@ static const struct task *task_of(const struct metrics_sums *x, uint32_t id)
     return id && id <= tasks->list.n ? &tasks->list.a[id - 1] : NULL;
 }
 
-static const char *comm_of(const struct metrics_sums *x, const struct task *task)
+static char *name_of(const struct metrics_sums *x, const struct task *task)
 {
-    const char *comm = task ? strtab_get(&x->s->store.strings, task->comm) : "";
-
-    return *comm ? comm : "?";
+    return origins_task_name(&x->s->store, task, "?");
 }
 
 static uint32_t pid_of(const struct task *t)
@@ -82,7 +80,7 @@ static void fill_all(union table_cell *c, const struct metrics_sums *x, const st
 
     c[A_OF].text = mem_strdup(whose(m));
     if (task) {
-        c[A_PROCESS].text = mem_strdup(comm_of(x, task_of(x, task->leader)));
+        c[A_PROCESS].text = name_of(x, task_of(x, task->leader));
         c[A_PID].count = pid_of(task);
         c[A_TID].count = tid_of(task);
     }
@@ -121,6 +119,15 @@ static char *spell(const struct metric *m, double value, int per_second)
     return isnan(value) ? NULL : mem_strdup(metrics_spell(text, sizeof(text), m, value, per_second));
 }
 
+/* `of` is taken over. */
+static char *titled(const char *title, char *of)
+{
+    char *text = mem_printf("%s (%s)", title, of);
+
+    free(of);
+    return text;
+}
+
 static void fill_machine(union table_cell *c, const struct metrics_sums *x, const struct metrics_sum *m,
                          int cgroup)
 {
@@ -128,7 +135,7 @@ static void fill_machine(union table_cell *c, const struct metrics_sums *x, cons
     int rate = metric->kind == METRIC_COUNTER;
 
     if (cgroup)
-        c[M_WHAT].text = mem_printf("%s (%s)", metric->title, comm_of(x, task_of(x, m->task)));
+        c[M_WHAT].text = titled(metric->title, name_of(x, task_of(x, m->task)));
     else if (m->cpu != METRIC_ANY_CPU)
         c[M_WHAT].text = mem_printf("%s: %s %u", metric->title, metrics_part(metric), m->cpu);
     else
@@ -258,7 +265,7 @@ void metrics_table_processes(struct table *t, const struct metrics_sums *x, size
         }
         c = table_add(t);
         c[0].count = pid_of(task);
-        c[1].text = mem_strdup(comm_of(x, task));
+        c[1].text = name_of(x, task);
         for (size_t k = 0; k < ARRAY_SIZE(process_metrics); k++)
             c[2 + k].count = amount_of(x, used.list.a[i].task, process_metrics[k]);
     }
@@ -325,7 +332,7 @@ void metrics_table_threads(struct table *t, const struct metrics_sums *x, size_t
         c = table_add(t);
         c[T_PID].count = pid_of(task);
         c[T_TID].count = tid_of(task);
-        c[T_NAME].text = mem_strdup(comm_of(x, task));
+        c[T_NAME].text = name_of(x, task);
         c[T_ONCPU].count = metrics_sums_total(x, id, METRIC_ID_SCHED_ONCPU);
         c[T_IPC].share = ipc ? ipc->mean / METRIC_MILLION : NAN;
         c[T_L1I].count = metrics_sums_total(x, id, METRIC_ID_L1I_MISSES);

@@ -143,7 +143,7 @@ static int same_thread(const struct steps *x, uint32_t task, uint32_t other)
     const struct task *a = task ? &x->s->store.tasks.list.a[task - 1] : NULL;
     const struct task *b = other ? &x->s->store.tasks.list.a[other - 1] : NULL;
 
-    return a && b && a->tid == b->tid && a->start_ns == b->start_ns;
+    return a && b && task_same_thread(a, b);
 }
 
 static void add_to(struct part *p, const struct event *ev, uint64_t ns, uint64_t samples, int whose)
@@ -293,7 +293,7 @@ static void fill_task(const struct steps *x, uint32_t task, union table_cell *c)
 
     if (!t)
         return;
-    c[PROCESS].text = mem_strdup(strtab_get(&x->s->store.strings, t->comm));
+    c[PROCESS].text = origins_task_name(&x->s->store, t, "");
     c[PID].count = t->ns_pid ? t->ns_pid : t->pid;
 }
 

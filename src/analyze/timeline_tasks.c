@@ -48,9 +48,11 @@ uint32_t job_leader(const struct timeline_job *j, uint32_t task)
 static uint32_t add_name(struct timeline_job *j, uint32_t thread)
 {
     const struct task *last = &j->s->store.tasks.list.a[j->image_of[thread] - 1];
-    const char *comm = strtab_get(&j->s->store.strings, last->comm);
+    char *name = origins_task_name(&j->s->store, last, "?");
+    uint32_t id = strtab_add(&j->t->stacks.strings, name);
 
-    return strtab_add(&j->t->stacks.strings, *comm ? comm : "?");
+    free(name);
+    return id;
 }
 
 uint32_t job_process(struct timeline_job *j, uint32_t task)

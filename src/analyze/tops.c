@@ -237,7 +237,7 @@ static void join_images(struct task_row *rows, const struct tasks *tasks)
     for (size_t i = 0; i + 1 < tasks->list.n; i++) {
         const struct task *a = &tasks->list.a[i], *b = &tasks->list.a[i + 1];
 
-        if (rows[i].samples || a->tid != b->tid || a->start_ns != b->start_ns)
+        if (rows[i].samples || !task_same_thread(a, b))
             continue;
         rows[i + 1].cpu_ns += rows[i].cpu_ns;
         rows[i].cpu_ns = 0;
@@ -248,7 +248,6 @@ static void fill_task(union table_cell *c, const struct session *s, const struct
                       int threads)
 {
     const struct task *k = &s->store.tasks.list.a[r->task - 1];
-    const char *comm = strtab_get(&s->store.strings, k->comm);
 
     c[T_SHARE].share = sum ? (double)r->samples / (double)sum : NAN;
     c[T_SAMPLES].count = r->samples;
@@ -256,7 +255,7 @@ static void fill_task(union table_cell *c, const struct session *s, const struct
     c[T_PID].count = k->ns_pid ? k->ns_pid : k->pid;
     if (threads)
         c[T_TID].count = k->ns_tid ? k->ns_tid : k->tid;
-    c[T_NAME].text = mem_strdup(*comm ? comm : "?");
+    c[T_NAME].text = origins_task_name(&s->store, k, "?");
 }
 
 static void fill_measured(union table_cell *c, const struct metrics_sums *x, uint32_t task)

@@ -35,7 +35,8 @@ static int same_process(const struct session *s, uint32_t a, uint32_t b)
 {
     const struct tasks *t = &s->store.tasks;
 
-    return a && b && a <= t->list.n && b <= t->list.n && t->list.a[a - 1].pid == t->list.a[b - 1].pid;
+    return a && b && a <= t->list.n && b <= t->list.n &&
+           task_same_process(&t->list.a[a - 1], &t->list.a[b - 1]);
 }
 
 /* The latest that went on then, the thread's own process's rather than another one's; UINT32_MAX: none. */

@@ -104,7 +104,10 @@ static void add_wakers(struct buf *out, const struct store *s, struct link *l, u
     while (n < LINKS_MAX && waker_of(l) && is_new(seen, n, waker_of(l))) {
         const struct task *t = &s->tasks.list.a[waker_of(l) - 1];
 
-        buf_addf(out, "%s%s[%u]", n == 1 ? ", woken by " : " <- ", strtab_get(&s->strings, t->comm), t->tid);
+        char *name = origins_task_name(s, t, "");
+
+        buf_addf(out, "%s%s[%u]", n == 1 ? ", woken by " : " <- ", name, t->tid);
+        free(name);
         seen[n++] = waker_of(l);
         release(l);
         look(l, s, seen[n - 1]);

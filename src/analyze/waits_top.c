@@ -251,7 +251,7 @@ static void fill_task(const struct store *s, uint32_t id, union table_cell *name
 
     if (!k)
         return;
-    name->text = text(s, k->comm);
+    name->text = k->comm ? origins_task_name(s, k, "") : NULL;
     tid->count = k->tid;
 }
 

@@ -32,7 +32,7 @@ static const struct text_field details[] = {
     TEXT("state", state), TEXT("end_reason", end_reason), TEXT("cwd", cwd),
     TEXT("user", user),   TEXT("machine", machine),       TEXT("kernel", kernel),
     TEXT("os", os),       TEXT("cpu_model", cpu_model),   TEXT("event", event),
-    TEXT("tier", tier),
+    TEXT("tier", tier),   TEXT("clock_id", clock_id),
 };
 
 static char **text_at(const struct meta *m, const struct text_field *f)

@@ -35,6 +35,7 @@ struct meta {
     uint64_t realtime_offset;            /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, ns */
     char *agent_ver, *machine, *kernel, *os, *cpu_model, *cwd, *user;
     uint32_t ncpus;
+    char *clock_id;     /* boot and time namespace: sessions that share it share CLOCK_MONOTONIC */
     char *event;        /* "cpu-clock", "cycles" ... */
     uint64_t frequency; /* Hz */
     char *tier;         /* "A" */

@@ -11,6 +11,7 @@ void store_release(struct store *s)
     tasks_release(&s->tasks);
     waits_release(&s->waits);
     gpu_works_release(&s->gpus);
+    origins_release(&s->origins);
     vec_release(&s->events);
     vec_release(&s->counters);
 }

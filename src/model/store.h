@@ -8,6 +8,7 @@
 #include "model/event.h"
 #include "model/frames.h"
 #include "model/gpu.h"
+#include "model/origins.h"
 #include "model/stacks.h"
 #include "model/strtab.h"
 #include "model/tasks.h"
@@ -27,6 +28,7 @@ struct store {
     struct tasks tasks;
     struct waits waits;
     struct gpu_works gpus;
+    struct origins origins;
     VEC(struct event) events;     /* readers: all of them; the recorder: those not yet written */
     VEC(struct counter) counters; /* few: searched linearly */
 };

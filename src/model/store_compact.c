@@ -88,6 +88,10 @@ static void use_all(struct ids *x)
             use_task(x, id);
     for (size_t i = 0; i < s->frames.modules.n; i++)
         use_task(x, s->frames.modules.a[i].task);
+    for (size_t i = 0; i < s->origins.list.n; i++) {
+        use_task(x, s->origins.list.a[i].task);
+        use_task(x, s->origins.list.a[i].machine);
+    }
 }
 
 /* New ids, in the old order. */
@@ -232,6 +236,15 @@ static void compact_rest(struct ids *x)
         t.parent = x->task[t.parent];
         *vec_push(&to->tasks.list) = t;
         *vec_push(&to->tasks.changed) = (uint32_t)to->tasks.list.n;
+    }
+    for (size_t i = 0; i < from->origins.list.n; i++) {
+        struct origin o = from->origins.list.a[i];
+
+        o.host = string(x, o.host);
+        o.session = string(x, o.session);
+        o.task = x->task[o.task];
+        o.machine = x->task[o.machine];
+        *vec_push(&to->origins.list) = o;
     }
     for (size_t i = 0; i < from->counters.n; i++)
         *vec_push(&to->counters) =

@@ -169,7 +169,7 @@ static int task_get(struct store *s, const uint64_t *f)
     if (f[0] > s->tasks.list.n)
         *vec_push(&s->tasks.list) = t;
     else
-        s->tasks.list.a[f[0] - 1] = t;
+        s->tasks.list.a[f[0] - 1] = t; /* its origin follows again */
     return 0;
 }
 
@@ -271,10 +271,12 @@ static int counters_get(struct store *s, struct cursor *c, size_t n)
 static int block_get(struct store *s, const struct wlog_block *b, struct store_load *load)
 {
     static int (*const get[])(struct store *, struct cursor *, size_t) = {
-        [WLOG_STRINGS] = strings_get,    [WLOG_MODULES] = modules_get,     [WLOG_FRAMES] = frames_get_rows,
-        [WLOG_STACKS] = stacks_get_rows, [WLOG_TASKS] = tasks_get_rows,    [WLOG_NAMES] = names_get_rows,
-        [WLOG_COUNTERS] = counters_get,  [WLOG_EVENTS] = store_events_get, [WLOG_WAITS] = waits_get_rows,
-        [WLOG_GPU] = store_gpu_get,
+        [WLOG_STRINGS] = strings_get,       [WLOG_MODULES] = modules_get,
+        [WLOG_FRAMES] = frames_get_rows,    [WLOG_STACKS] = stacks_get_rows,
+        [WLOG_TASKS] = tasks_get_rows,      [WLOG_NAMES] = names_get_rows,
+        [WLOG_COUNTERS] = counters_get,     [WLOG_EVENTS] = store_events_get,
+        [WLOG_WAITS] = waits_get_rows,      [WLOG_GPU] = store_gpu_get,
+        [WLOG_ORIGINS] = store_origins_get, [WLOG_TASK_ORIGINS] = store_task_origins_get,
     };
     struct cursor c = cursor_init(b->p, b->n);
     uint64_t n;
@@ -311,6 +313,14 @@ static void settle(struct store *s)
             t->leader = (uint32_t)i + 1;
         if (t->parent > n)
             t->parent = 0;
+        if (t->origin > s->origins.list.n)
+            t->origin = 0;
+    }
+    for (size_t i = 0; i < s->origins.list.n; i++) {
+        struct origin *o = &s->origins.list.a[i];
+
+        o->task = o->task <= n ? o->task : 0;
+        o->machine = o->machine <= n ? o->machine : 0;
     }
     for (size_t i = 0; i < s->frames.modules.n; i++)
         if (s->frames.modules.a[i].task > n)

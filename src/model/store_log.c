@@ -215,6 +215,25 @@ static int u32_cmp(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Of those tasks that have changed, and are of one: a session of one recording has no such block. */
+static int flush_task_origins(struct store_log *w, const struct tasks *t, struct err *e)
+{
+    struct wlog_payload p = {0};
+    VEC(uint32_t) ids = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < t->changed.n; i++)
+        if (t->list.a[t->changed.a[i] - 1].origin)
+            *vec_push(&ids) = t->changed.a[i];
+    if (ids.n) {
+        buf_add_varint(&p.raw, ids.n);
+        store_task_origins_put(&p, t, ids.a, ids.n, w->trial);
+        rc = append(w, WLOG_TASK_ORIGINS, &p, e);
+    }
+    vec_release(&ids);
+    return rc;
+}
+
 static int flush_tasks(struct store_log *w, struct tasks *t, struct err *e)
 {
     struct wlog_payload p = {0};
@@ -229,9 +248,24 @@ static int flush_tasks(struct store_log *w, struct tasks *t, struct err *e)
     t->changed.n = n;
     buf_add_varint(&p.raw, n);
     tasks_put(&p, t, t->changed.a, n);
-    if (append(w, WLOG_TASKS, &p, e))
+    if (append(w, WLOG_TASKS, &p, e) || flush_task_origins(w, t, e))
         return -1;
     vec_clear(&t->changed);
+    return 0;
+}
+
+static int flush_origins(struct store_log *w, const struct origins *o, struct err *e)
+{
+    while (w->origins < o->list.n) {
+        size_t n = rows(w->origins, o->list.n);
+        struct wlog_payload p = {0};
+
+        buf_add_varint(&p.raw, n);
+        store_origins_put(&p, o->list.a + w->origins, n);
+        if (append(w, WLOG_ORIGINS, &p, e))
+            return -1;
+        w->origins += n;
+    }
     return 0;
 }
 
@@ -393,8 +427,8 @@ static int flush_events(struct store_log *w, struct store *s, int keep, struct e
 int store_log_flush(struct store_log *w, struct store *s, int keep_events, struct err *e)
 {
     if (flush_strings(w, &s->strings, e) || flush_frames(w, &s->frames, e) || flush_stacks(w, s, e) ||
-        flush_tasks(w, &s->tasks, e) || flush_names(w, &s->frames, e) || flush_waits(w, &s->waits, e) ||
-        flush_gpus(w, &s->gpus, e) || flush_counters(w, s, e))
+        flush_origins(w, &s->origins, e) || flush_tasks(w, &s->tasks, e) || flush_names(w, &s->frames, e) ||
+        flush_waits(w, &s->waits, e) || flush_gpus(w, &s->gpus, e) || flush_counters(w, s, e))
         return -1;
     return flush_events(w, s, keep_events, e);
 }

@@ -23,7 +23,7 @@ enum { STORE_LOG_PLAIN, STORE_LOG_DISTANCES };
 struct store_log {
     struct wlog_writer log;
     struct zpacker *trial; /* NULL: columns in their usual coding */
-    size_t strings, modules, frames, stacks, names, waits, gpus;
+    size_t strings, modules, frames, stacks, names, waits, gpus, origins;
     VEC(struct counter) counters;
     uint64_t events;
 };
@@ -65,6 +65,11 @@ int store_events_put(struct wlog_payload *p, const struct event *ev, size_t n, s
 int store_events_get(struct store *s, struct cursor *c, size_t n);
 void store_gpu_put(struct wlog_payload *p, const struct gpu_work *a, size_t n, struct zpacker *trial);
 int store_gpu_get(struct store *s, struct cursor *c, size_t n);
+void store_origins_put(struct wlog_payload *p, const struct origin *o, size_t n);
+int store_origins_get(struct store *s, struct cursor *c, size_t n);
+void store_task_origins_put(struct wlog_payload *p, const struct tasks *t, const uint32_t *ids, size_t n,
+                            struct zpacker *trial);
+int store_task_origins_get(struct store *s, struct cursor *c, size_t n);
 /* By time, or by kind, task and time. Stable. */
 void store_events_sort(struct event *ev, size_t n, int by_time);
 void store_log_column(struct wlog_payload *p, const uint64_t *v, size_t n, enum wlog_type type,

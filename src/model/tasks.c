@@ -16,7 +16,7 @@ void tasks_release(struct tasks *t)
 
 static uint64_t task_hash(const struct task *k)
 {
-    return hash_mix(k->tid | (uint64_t)k->image << 32, k->start_ns);
+    return hash_mix(k->tid | (uint64_t)k->image << 32, k->start_ns ^ (uint64_t)k->origin << 40);
 }
 
 static int same(const void *ctx, uint32_t id)
@@ -25,7 +25,7 @@ static int same(const void *ctx, uint32_t id)
 
     const struct task *t = &w->list[id - 1];
 
-    return t->tid == w->key->tid && t->start_ns == w->key->start_ns && t->image == w->key->image;
+    return task_same_thread(t, w->key) && t->image == w->key->image;
 }
 
 static void build_index(struct tasks *t)

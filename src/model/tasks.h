@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads and processes, keyed by {tid in the initial pid namespace, start time}: pids are used again, starts
- * not. A process that was recorded before and after an exec is two tasks: each program has its own name.
+ * not; of several hosts or recordings, by those, too (origins.h). A process that was recorded before and
+ * after an exec is two tasks: each program has its own name.
  */
 #ifndef WPROF_MODEL_TASKS_H
 #define WPROF_MODEL_TASKS_H
@@ -25,7 +26,19 @@ struct task {
     uint32_t comm;              /* strtab; the last name it had */
     uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC: seen from .. to (0: still there) */
     uint64_t cpu_ns;            /* CPU time while recorded, 0: not measured */
+    uint32_t origin;            /* whose recording told of it (origins.h); 0: the session is of one */
 };
+
+/* Pids and tids mean something within an origin; tids are used again. */
+static inline int task_same_thread(const struct task *a, const struct task *b)
+{
+    return a->tid == b->tid && a->start_ns == b->start_ns && a->origin == b->origin;
+}
+
+static inline int task_same_process(const struct task *a, const struct task *b)
+{
+    return a->pid == b->pid && a->origin == b->origin;
+}
 
 struct tasks {
     VEC(struct task) list; /* task id is index + 1 */
@@ -35,7 +48,7 @@ struct tasks {
 
 void tasks_release(struct tasks *t);
 uint32_t tasks_add(struct tasks *t,
-                   const struct task *key); /* finds or adds; identity: tid, start_ns, image */
+                   const struct task *key); /* finds or adds; identity: tid, start_ns, image, origin */
 struct task *tasks_get(struct tasks *t,
                        uint32_t id); /* NULL for 0 and beyond; to change one, call tasks_touch too */
 void tasks_touch(struct tasks *t, uint32_t id); /* it changed: goes to disk with the next flush */

@@ -43,7 +43,7 @@ static void overlaps(struct overlaps *o, const struct rule_data *d)
 
         if (u->kind != d->step_kind || !u->task)
             continue;
-        if (before && tasks->list.a[u->task - 1].pid == tasks->list.a[before->task - 1].pid) {
+        if (before && task_same_process(&tasks->list.a[u->task - 1], &tasks->list.a[before->task - 1])) {
             o->apart += u->task != before->task;
             o->within += u->task == before->task && u->start < before->end;
         }

@@ -191,9 +191,10 @@ const struct task *export_events_leader(const struct export_events *x, const str
 
 static void add_name(const struct export_events *x, const struct task *t, uint32_t id, struct buf *out)
 {
-    const char *name = strtab_get(&x->s->strings, t->comm);
+    char *name = origins_task_name(x->s, t, "?");
 
-    buf_addf(out, "%s (%u)", *name ? name : "?", id);
+    buf_addf(out, "%s (%u)", name, id);
+    free(name);
 }
 
 void export_events_thread(const struct export_events *x, uint32_t task, struct buf *out)

@@ -144,10 +144,13 @@ static void put_labels(struct writer *w, uint32_t task)
 {
     const struct task *t = export_events_task(&w->x, task),
                       *leader = t ? export_events_leader(&w->x, t) : NULL;
+    char *name;
 
     if (!t)
         return;
-    put_label(w, "process", strtab_get(&w->x.s->strings, leader->comm), 0);
+    name = origins_task_name(w->x.s, leader, "");
+    put_label(w, "process", name, 0);
+    free(name);
     put_label(w, "pid", NULL, export_pid(leader));
     put_label(w, "thread", strtab_get(&w->x.s->strings, t->comm), 0);
     put_label(w, "tid", NULL, export_tid(t));

@@ -108,6 +108,7 @@ static void number(struct tables_cell *c, uint64_t v)
 static void task_value(struct tables_cell *c)
 {
     const struct task *t = &c->s->store.tasks.list.a[c->row];
+    const struct origin *origin = origins_get(&c->s->store.origins, t->origin);
 
     switch (c->column) {
     case COLUMN_tasks_pid:
@@ -135,6 +136,14 @@ static void task_value(struct tables_cell *c)
         break;
     case COLUMN_tasks_cpu_ns:
         number(c, t->cpu_ns);
+        break;
+    case COLUMN_tasks_host:
+        if (origin && origin->host)
+            tables_text(c, tables_string(c, origin->host));
+        break;
+    case COLUMN_tasks_rank:
+        if (origin && origin->rank)
+            tables_int(c, (int64_t)origin->rank - 1);
         break;
     default:
         break;
