@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "model/rank_env.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,10 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What launchers set, the most particular first. torchrun: RANK ...; Slurm: srun(1); Open MPI: "Environment
- * variables"; MPICH, Intel MPI and others: PMI_*. NULL ends a list. */
-static const char *const rank_names[] = {"RANK",     "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
-                                         "PMI_RANK", "LOCAL_RANK",   NULL};
+/* What launchers set besides the rank (model/rank_env.h), the most particular first. NULL ends a list. */
 static const char *const local_names[] = {"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK",
                                           "MPI_LOCALRANKID", NULL};
 static const char *const size_names[] = {"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
@@ -80,7 +78,7 @@ static int add(struct buf *out, char letter)
 {
     switch (letter) {
     case 'r':
-        add_number(out, rank_names, 0);
+        add_number(out, rank_env_names, 0);
         return 0;
     case 'l':
         add_number(out, local_names, 0);
@@ -147,7 +145,7 @@ int record_rank_chosen(const char *list, struct err *e)
     uint64_t rank, from, to;
     int chosen = 0;
 
-    add_number(&own, rank_names, 0);
+    add_number(&own, rank_env_names, 0);
     units_parse_uint(buf_str(&own), &rank, NULL);
     while (chosen >= 0 && (one = strsep(&rest, ","))) {
         char *dash = strchr(one, '-');

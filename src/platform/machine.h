@@ -10,6 +10,7 @@ struct machine {
     char *host, *arch, *kernel; /* "x86_64", "6.1.0-13-amd64" */
     char *os;                   /* PRETTY_NAME of os-release(5) */
     char *cpu_model;            /* "model name" of /proc/cpuinfo */
+    char *clock;                /* what CLOCK_MONOTONIC is one in: the boot's id and the time namespace */
     uint32_t ncpus;             /* online */
 };
 

@@ -22,6 +22,7 @@ static void fill_machine(struct meta *m)
     m->kernel = x.kernel;
     m->os = x.os;
     m->cpu_model = x.cpu_model;
+    m->clock_id = x.clock;
     m->ncpus = x.ncpus;
 }
 
