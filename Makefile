@@ -203,7 +203,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 $(O)/tests/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
-bench-programs: $(addprefix $(O)/tests/bench/,compare_rates make_gpu shares)
+bench-programs: $(addprefix $(O)/tests/bench/,compare_rates make_gpu make_ranks shares)
 
 # The corpus through each fuzz target, without a fuzzer: `make fuzz` looks for new input.
 $(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(LIB)

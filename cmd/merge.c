@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+#include "product.h"
+
+#include "analyze/open.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "exchange/merge/merge.h"
+#include "model/graph_json.h"
+#include "platform/clock.h"
+#include "platform/packed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct merge_values {
+    struct opt_list barriers;
+    const char *output, *clocks;
+    int force;
+};
+
+static const struct opt options[] = {
+    OPT_STRING('o', "output", struct merge_values, output, "DIR", "the merged session's directory"),
+    OPT_CHOICE('c', "clocks", struct merge_values, clocks, "HOW", "best", "best|sockets|barriers|wall",
+               "how clocks of different boots are brought together"),
+    OPT_LIST('b', "barrier", struct merge_values, barriers, "KIND",
+             "marks of this kind are barriers: all ranks leave them together; may be given again"),
+    OPT_FLAG(0, "force", struct merge_values, force, "replace DIR where it is a wprof session"),
+};
+
+static const enum clocks_how hows[] = {CLOCKS_BEST, CLOCKS_SOCKETS, CLOCKS_BARRIERS, CLOCKS_WALL};
+
+static enum clocks_how how_of(const char *name)
+{
+    static const char *const names[] = {"best", "sockets", "barriers", "wall"};
+    size_t i = 0;
+
+    while (i + 1 < ARRAY_SIZE(names) && strcmp(names[i], name) != 0)
+        i++;
+    return hows[i];
+}
+
+static int know_all(struct merge *m, int n, char **paths, struct err *e)
+{
+    for (int i = 0; i < n; i++) {
+        struct session s;
+
+        if (packed_open_meta(&s, paths[i], e))
+            return -1;
+        merge_know(m, paths[i], &s.meta);
+        session_release(&s);
+    }
+    return merge_plan(m, e);
+}
+
+/* Each in turn: never are two in memory. */
+static int look_at_all(struct merge *m, struct err *e)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < m->parts.n && !rc && merge_wants_evidence(m); i++) {
+        struct session s;
+
+        if (open_session(&s, m->parts.a[i].path, e))
+            return -1;
+        rc = merge_look(m, i, &s, e);
+        session_release(&s);
+    }
+    if (!rc)
+        merge_clocks(m);
+    return rc;
+}
+
+static int add_all(struct merge *m, struct session_writer *w, struct err *e)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < m->parts.n && !rc; i++) {
+        struct session s;
+
+        if (open_session(&s, m->parts.a[i].path, e))
+            return -1;
+        rc = merge_add(m, i, &s, e);
+        session_release(&s);
+        if (!rc)
+            rc = session_flush(w, e);
+    }
+    return rc;
+}
+
+static int add_topology(struct merge *m, struct session_writer *w, struct err *e)
+{
+    struct buf text = {0};
+    struct graph g;
+    int rc = 0;
+
+    graph_init(&g);
+    if (merge_graph(m, &g)) {
+        graph_json_write(&g, 2, &text);
+        buf_addch(&text, '\n');
+        rc = session_add_artifact(w, &m->meta, "topology", "topology.json", text.data, text.len, e);
+    }
+    graph_release(&g);
+    buf_release(&text);
+    return rc;
+}
+
+static int write_all(struct merge *m, struct session_writer *w, struct err *e)
+{
+    int rc = add_all(m, w, e);
+
+    if (!rc)
+        rc = add_topology(m, w, e);
+    if (rc)
+        return -1;
+    merge_finish(m);
+    rc = session_reload(w, e);
+    if (rc < 0)
+        return -1;
+    if (rc)
+        merge_sums(m);
+    return session_seal(w, &m->meta, e);
+}
+
+static int save(struct merge *m, const struct merge_values *o, struct err *e)
+{
+    struct session_create how = {.dir = o->output, .force = o->force};
+    struct session_writer *w;
+    char id[24];
+    int rc;
+
+    session_new_id(id, (double)clock_ns(CLOCK_REALTIME) / 1e9);
+    m->meta.session_id = mem_strdup(id);
+    m->meta.state = mem_strdup("merging");
+    merge_about(m);
+    if (product_owner(&how.uid, &how.gid, e))
+        return -1;
+    w = session_create(&how, &m->store, &m->meta, e);
+    if (!w)
+        return -1;
+    rc = write_all(m, w, e);
+    if (rc)
+        session_discard(w);
+    else
+        session_writer_free(w);
+    return rc;
+}
+
+/* How sure the times are, where that is a question. */
+static void say_clocks(const struct merge *m)
+{
+    for (size_t d = 1; d < m->domains.n; d++) {
+        const struct clocks_offset *o = &m->domains.a[d].offset;
+        const char *host = NULL;
+        char error[32];
+
+        for (size_t i = 0; i < m->hosts.n; i++)
+            host = m->hosts.a[i].domain == d ? m->hosts.a[i].name : host;
+        if (o->error == ORIGIN_ERROR_UNKNOWN)
+            log_warn("%s: nothing bounds how far its clock is apart: its times are placed by %s", host,
+                     o->clock == ORIGIN_CLOCK_WALL ? "the hosts' wall clocks" : "the recordings' starts");
+        else
+            log_info("%s: clock placed by %s, good to %s", host, origins_clock_name(o->clock),
+                     units_duration(error, sizeof(error), o->error));
+    }
+}
+
+static int merge(const struct merge_values *o, int n, char **paths, struct err *e)
+{
+    struct merge_opts opts = {how_of(o->clocks), (const char *const *)o->barriers.a, o->barriers.n};
+    struct merge m;
+    int rc;
+
+    merge_init(&m, &opts);
+    rc = know_all(&m, n, paths, e);
+    if (!rc)
+        rc = look_at_all(&m, e);
+    if (!rc)
+        rc = save(&m, o, e);
+    if (!rc) {
+        say_clocks(&m);
+        log_info("%zu recordings of %zu host%s, %llu events", m.parts.n, m.hosts.n, m.hosts.n == 1 ? "" : "s",
+                 (unsigned long long)m.nevents);
+        printf("%s\n", o->output);
+    }
+    merge_release(&m);
+    return rc;
+}
+
+static int merge_run(const void *values, const struct config *cfg, int argc, char **argv)
+{
+    const struct merge_values *o = values;
+    struct err e = {0};
+
+    if (argc < 2)
+        return command_usage(&cmd_merge, "which SESSIONS? Two or more are wanted");
+    if (!o->output)
+        return command_usage(&cmd_merge, "where to? -o DIR names the new session's directory");
+    if (!merge(o, argc, argv, &e))
+        return EXIT_OK;
+    log_error("%s", e.msg);
+    return EXIT_FAILED;
+}
+
+const struct command cmd_merge = {
+    .name = "merge",
+    .summary = "make one session of many: ranks of a run, hosts of a system",
+    .operands = "SESSION SESSION...",
+    .opts = options,
+    .nopts = ARRAY_SIZE(options),
+    .values_size = sizeof(struct merge_values),
+    .examples = "wprof merge run-77/* -o merged && wprof show --ranks merged\n"
+                "wprof merge -o both client.tar.zst server.tar.zst\n"
+                "wprof merge --barrier sync run-77/* -o merged",
+    .run = merge_run,
+};
