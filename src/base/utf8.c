@@ -73,8 +73,8 @@ int utf8_acts(const char *p, size_t len)
         c = (uint32_t)(s[0] & 0x1f) << 6 | (s[1] & 0x3f);
         return c < 0xa0 || c == 0xad || c == 0x61c; /* C1, soft hyphen, Arabic letter mark */
     }
-    if (len != 3)
-        return 0;
+    if (len == 4) /* U+E0000 to U+E0FFF: tags and more that nobody sees, and programs read */
+        return s[0] == 0xf3 && s[1] == 0xa0;
     c = (uint32_t)(s[0] & 0xf) << 12 | (uint32_t)(s[1] & 0x3f) << 6 | (s[2] & 0x3f);
     return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
            c == 0xfeff;
