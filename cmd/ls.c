@@ -93,6 +93,10 @@ static void say_left_out(const struct sessions *s)
     if (s->damaged)
         log_warn("%" PRIu64 " director%s a meta.json that is no session's", s->damaged,
                  s->damaged == 1 ? "y has" : "ies have");
+    if (s->unread)
+        log_warn("%" PRIu64 " archive%s could not be read", s->unread, s->unread == 1 ? "" : "s");
+    if (s->foreign)
+        log_info("%" PRIu64 " archive%s no session", s->foreign, s->foreign == 1 ? " holds" : "s hold");
     if (s->left_out)
         log_info("%" PRIu64 " older session%s not listed (--limit 0 lists all)", s->left_out,
                  s->left_out == 1 ? " is" : "s are");

@@ -165,27 +165,39 @@ static int refuse_several(const struct sessions *s, const char *name, size_t n, 
     return -1;
 }
 
+/* What a name may be of: a session's directory goes before its archives, which hold the same. */
+struct match {
+    const char *path;
+    size_t n;
+};
+
+static void take_match(struct match *m, const char *path)
+{
+    m->path = path;
+    m->n++;
+}
+
 static const char *find(const struct sessions *s, const char *name, struct err *e)
 {
-    const char *path = NULL;
-    size_t n = 0;
+    struct match found[2] = {{0}}, *m; /* directories, archives */
 
     for (size_t i = 0; i < s->list.n; i++) {
-        if (!strcmp(sessions_text(s, s->list.a[i].path), name))
-            return sessions_text(s, s->list.a[i].path);
-        if (!strcmp(sessions_text(s, s->list.a[i].session_id), name)) {
-            path = sessions_text(s, s->list.a[i].path);
-            n++;
-        }
+        const struct sessions_entry *x = &s->list.a[i];
+
+        if (!strcmp(sessions_text(s, x->path), name))
+            return sessions_text(s, x->path);
+        if (!strcmp(sessions_text(s, x->session_id), name))
+            take_match(&found[x->packed], sessions_text(s, x->path));
     }
-    if (!n)
+    m = &found[!found[0].n];
+    if (!m->n)
         err_set(e,
                 "no session '%.80s' is below the server's roots (list_sessions tells the session_id and path "
                 "of each that is; `wprof mcp --root DIR` serves others)",
                 name);
-    else if (n > 1)
-        refuse_several(s, name, n, e);
-    return n == 1 ? path : NULL;
+    else if (m->n > 1)
+        refuse_several(s, name, found[0].n + found[1].n, e);
+    return m->n == 1 ? m->path : NULL;
 }
 
 char *mcp_roots_find(const struct mcp_roots *r, const char *name, struct err *e)

@@ -20,7 +20,8 @@ struct sessions_entry {
     uint32_t page;               /* its HTML page, where one was looked for and found: a path below it */
     double start_ts, duration_s; /* seconds since the epoch, seconds */
     int64_t exit_code;           /* -1: not known */
-    uint64_t size;               /* bytes of its artifacts */
+    uint64_t size;               /* bytes of its artifacts; of an archive its own */
+    int packed;                  /* it is an archive */
 };
 
 struct sessions {
@@ -30,6 +31,8 @@ struct sessions {
     uint64_t denied;   /* directories that could not be read */
     uint64_t too_deep; /* that were not looked into */
     uint64_t damaged;  /* meta.json that is none */
+    uint64_t foreign;  /* archives that hold no session */
+    uint64_t unread;   /* archives that could not be read */
     uint64_t left_out; /* sessions beyond the limit */
 };
 

@@ -78,6 +78,13 @@ static int load(struct api *api, struct err *e)
     return missing ? err_set(e, LIBRARY " has no %s: it is too old", missing) : 0;
 }
 
+int archive_check(struct err *e)
+{
+    struct api api;
+
+    return load(&api, e);
+}
+
 static int failed(const struct api *api, struct archive *a, const char *what, struct err *e)
 {
     const char *why = api->error_string(a);

@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* -1 with `e`: there is no libarchive here that can do it. */
+int archive_check(struct err *e);
+
 /* ---- writing ---- */
 
 /* The same members give the same bytes: owner 0, mode 0600, no times but `mtime` (seconds since the epoch),

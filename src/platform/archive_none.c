@@ -13,6 +13,12 @@ static void *none(struct err *e)
     return NULL;
 }
 
+int archive_check(struct err *e)
+{
+    none(e);
+    return -1;
+}
+
 struct archive_out *archive_out_new(int fd, int64_t mtime, struct err *e)
 {
     return none(e);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -223,6 +224,59 @@ int packed_read(int fd, const struct packed_to *to, struct err *e)
     archive_in_free(in);
     free(top);
     return rc ? -1 : check(to->dirfd, e);
+}
+
+/* The content of the member that is at hand, if that is meta.json: 1. What comes before it is read over,
+ * within the archive's limits. */
+static int take_meta(struct archive_in *in, const char *name, int fd, int nowhere, struct err *e)
+{
+    int wanted = !strcmp(name, SESSION_META);
+
+    if (archive_in_copy(in, wanted ? fd : nowhere, e))
+        return err_wrap(e, "member '%.100s'", name);
+    return wanted;
+}
+
+static int find_meta(struct archive_in *in, int fd, int nowhere, struct err *e)
+{
+    const char *member, *name;
+    char *top = NULL;
+    int rc = 0, found = 0;
+
+    while (!found && (rc = archive_in_next(in, &member, e)) > 0) {
+        name = inside(member, &top, e);
+        found = name ? take_meta(in, name, fd, nowhere, e) : -1;
+    }
+    free(top);
+    if (!found && !rc)
+        return err_set(e, "no " SESSION_META " is in it");
+    return found > 0 ? 0 : -1;
+}
+
+int packed_read_meta(int fd, struct buf *out, uint64_t max, struct err *e)
+{
+    struct archive_limits limits = {.bytes = PACKED_AHEAD, .ratio = RATIO};
+    struct archive_in *in = archive_in_new(fd, &limits, e);
+    int to = memfd_create(SESSION_META, MFD_CLOEXEC), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC),
+        rc = -1;
+    struct stat st;
+
+    if (in && (to < 0 || nowhere < 0))
+        err_sys(e, errno, "room for " SESSION_META);
+    else if (in)
+        rc = find_meta(in, to, nowhere, e);
+    if (!rc && (fstat(to, &st) || (uint64_t)st.st_size > max))
+        rc = err_set(e, "its " SESSION_META " has more than %llu bytes", (unsigned long long)max);
+    if (!rc && lseek(to, 0, SEEK_SET))
+        rc = err_sys(e, errno, "memfd");
+    if (!rc)
+        rc = io_read_fd(to, out, e);
+    archive_in_free(in);
+    if (to >= 0)
+        close(to);
+    if (nowhere >= 0)
+        close(nowhere);
+    return rc;
 }
 
 /* ---- as an operand ---- */

@@ -6,6 +6,7 @@
 #ifndef WPROF_PLATFORM_PACKED_H
 #define WPROF_PLATFORM_PACKED_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "model/session.h"
 
@@ -28,6 +29,12 @@ struct packed_to {
 /* Takes all files out, and checks those that meta.json lists. -1 with `e`, which names the member: refused,
  * with what was written until then left there. */
 int packed_read(int fd, const struct packed_to *to, struct err *e);
+
+/* Appends the meta.json of an archive without unpacking it: at most `max` bytes, looked for in the first
+ * PACKED_AHEAD of what is in the archive, where ours have it first. -1 with `e`: there is none, or the
+ * archive is refused. */
+#define PACKED_AHEAD (64u << 20)
+int packed_read_meta(int fd, struct buf *out, uint64_t max, struct err *e);
 
 int packed_is(const char *path); /* "-", or a file that begins as an archive does */
 

@@ -27,16 +27,18 @@ static uint64_t ns_of(double s)
     return s > 0 && s < 1e9 ? (uint64_t)llround(s * 1e9) : 0;
 }
 
-/* What became of it: its state where it is not sealed, else the command's exit code where that is not 0. */
-static const char *outcome(char out[32], const struct sessions *s, const struct sessions_entry *x)
+/* Whether it is an archive, and what became of it: its state where it is not sealed, else the command's exit
+ * code where that is not 0. */
+static const char *outcome(char out[64], const struct sessions *s, const struct sessions_entry *x)
 {
-    const char *state = sessions_text(s, x->state);
+    const char *state = sessions_text(s, x->state), *packed = x->packed ? "packed" : "";
 
     if (strcmp(state, "sealed") != 0)
-        return state;
-    if (x->exit_code <= 0)
-        return "";
-    snprintf(out, 32, "exit %lld", (long long)x->exit_code);
+        snprintf(out, 64, "%s%s%.40s", packed, x->packed ? ", " : "", state);
+    else if (x->exit_code > 0)
+        snprintf(out, 64, "%s%sexit %lld", packed, x->packed ? ", " : "", (long long)x->exit_code);
+    else
+        snprintf(out, 64, "%s", packed);
     return out;
 }
 
@@ -50,7 +52,7 @@ void sessions_text_table(const struct sessions *s, const struct text_style *styl
         {"kind", "kind", TABLE_TEXT},       {"size", "size", TABLE_BYTES},
         {"state", "", TABLE_TEXT},          {"path", "session", TABLE_TEXT},
     };
-    char text[32];
+    char text[64];
     struct table t;
 
     table_init(&t, columns, ARRAY_SIZE(columns));
@@ -99,6 +101,7 @@ void sessions_json(const struct sessions *s, struct buf *out)
         else
             json_null(&w, "exit_code");
         json_u64(&w, "size", x->size);
+        json_bool(&w, "packed", x->packed);
         json_end_object(&w);
     }
     json_end_array(&w);
@@ -106,6 +109,8 @@ void sessions_json(const struct sessions *s, struct buf *out)
     json_u64(&w, "directories_denied", s->denied);
     json_u64(&w, "directories_too_deep", s->too_deep);
     json_u64(&w, "damaged", s->damaged);
+    json_u64(&w, "archives_denied", s->unread);
+    json_u64(&w, "archives_without_session", s->foreign);
     json_end_object(&w);
     buf_addch(out, '\n');
 }
@@ -146,7 +151,8 @@ static void link_to(const struct sessions *s, const struct sessions_entry *x, co
                     const char *here, struct buf *out)
 {
     const char *path = sessions_text(s, x->path), *page = sessions_text(s, x->page);
-    char *absolute = mem_printf("%s%s%s/%s", *path == '/' ? "" : here, *path == '/' ? "" : "/", path, page);
+    char *absolute = mem_printf("%s%s%s%s%s", *path == '/' ? "" : here, *path == '/' ? "" : "/", path,
+                                x->packed ? "" : "/", page);
     struct buf way = {0};
 
     relative(from, absolute, &way);
@@ -165,7 +171,7 @@ static void cell(struct buf *out, const char *class, const char *text)
 static void row(const struct sessions *s, const struct sessions_entry *x, const char *from, const char *here,
                 struct buf *out)
 {
-    char text[32];
+    char text[64];
 
     buf_addf(out, "<tr data-start=\"%.0f\">", x->start_ts > 0 ? x->start_ts : 0);
     cell(out, "n", when(text, x->start_ts));

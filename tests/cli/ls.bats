@@ -172,3 +172,33 @@ END
     run -0 "$ROOT/examples/sessions.sh"
     [[ $output == *"lists 2 sessions, 2 with a page"*"gemm"*"911"*"903"* ]]
 }
+
+@test "ls: archives, opened once" {
+    "$WPROF" version | grep -qE '^  archive +yes' || skip "needs a build with libarchive"
+    printf 'main;f 3\n' >"$BATS_TEST_TMPDIR/folded"
+    "$WPROF" -q import -o made "$BATS_TEST_TMPDIR/folded"
+    "$WPROF" -q pack -o deep/made.tar.zst made
+    ln -s made.tar.zst deep/link.tar.zst
+    cp deep/made.tar.zst deep/.hidden.tar.zst
+    head -c 100 /dev/zero >deep/none.tar.zst
+    rm -r made
+    run -0 --separate-stderr "$WPROF" ls
+    [[ ${lines[1]} == *imported*packed*deep/made.tar.zst ]] || { echo "$output"; false; }
+    [ "${#lines[@]}" = 5 ]
+    [[ $stderr == *"1 archive holds no session"* ]]
+    "$WPROF" -q ls -f json -n 1 | python3 -c 'import json,os,sys
+s = json.load(sys.stdin)
+assert s["sessions"][0]["packed"] and s["sessions"][0]["size"] == os.stat("deep/made.tar.zst").st_size, s
+assert s["archives_without_session"] == 1 and s["archives_denied"] == 0, s'
+    "$WPROF" -q ls -f html | grep -q 'href="deep/made.tar.zst"'
+    [ "$(paths -w folded)" = deep/made.tar.zst ]
+    # The same file as far as the index can tell, and another one.
+    cp -p deep/made.tar.zst "$BATS_TEST_TMPDIR/keep"
+    dd if=/dev/zero of=deep/made.tar.zst bs=1 conv=notrunc status=none count=50
+    touch -r "$BATS_TEST_TMPDIR/keep" deep/made.tar.zst
+    [ "$(paths -n 1)" = deep/made.tar.zst ]
+    touch -d 2001-01-01 deep/made.tar.zst
+    [ "$(paths | wc -l)" = 3 ]
+    cp "$BATS_TEST_TMPDIR/keep" deep/none.tar.zst
+    [ "$(paths -n 1)" = deep/none.tar.zst ]
+}

@@ -10,6 +10,7 @@ test runner's ends what hangs.
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 
@@ -354,6 +355,33 @@ def ends():
     s.process.terminate()
     assert s.process.wait() == 0
     assert s.process.stdout.read() == b""
+
+
+def archive():
+    s = Server()
+    there = s.get("list_sessions")["sessions"]
+    assert sorted(x["packed"] for x in there) == [False, False, True], there
+    packed = next(x for x in there if x["packed"])
+    assert s.get("fetch_flamegraph", session_id=packed["session_id"])["path"] == packed["path"][:-len(".tar.zst")]
+    assert s.get("fetch_flamegraph", session_id=packed["path"])["folded"] == "main;c 5\nmain;a;b 3\nmain;a 2\n"
+    shutil.rmtree(packed["path"][:-len(".tar.zst")])
+    assert s.get("fetch_flamegraph", session_id=packed["session_id"])["path"] == packed["path"]
+    assert s.get("query", sessions=packed["session_id"], sql="hot")["rows"][0]["name"] == "c"
+    s.end()
+
+
+def several():
+    s = Server()
+    there = s.get("list_sessions")["sessions"]
+    assert sorted(os.path.basename(x["path"]) for x in there) == ["x", "x", "y", "z"], there
+    x = next(n for n in there if n["path"].endswith("more/x"))
+    text = s.refused("report", session_id=x["session_id"])
+    assert "2 sessions" in text and x["path"] in text, text
+    assert s.get("report", session_id=x["path"])["session"]["session_id"] == x["session_id"]
+    y = next(n for n in there if n["path"].endswith("root/y"))
+    text = s.refused("report", session_id=y["session_id"])
+    assert "events.wlog" in text or "sealed session" in text, text
+    s.end()
 
 
 globals()[sys.argv[1]]()

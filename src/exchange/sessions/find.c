@@ -2,9 +2,12 @@
 #include "exchange/sessions/find.h"
 
 #include "base/io.h"
+#include "base/log.h"
 #include "exchange/sessions/index.h"
 #include "model/session.h"
 #include "model/session_dir.h"
+#include "platform/archive.h"
+#include "platform/packed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +22,7 @@ struct finder {
     struct sessions *s;
     struct sessions_index index;
     struct buf path, absolute; /* of the directory in work: as it is shown, as the index has it */
+    int no_archives;           /* they cannot be read here */
 };
 
 /* ---- one session ---- */
@@ -54,22 +58,30 @@ static void take_meta(struct sessions *s, struct sessions_entry *n, const struct
         n->size += m->artifacts.a[i].size;
 }
 
-/* 0: of a session. What is not even one of ours or AIProf's counts as damaged. */
+/* 0: of a session, ours or AIProf's. */
+static int read_text(struct finder *f, const struct buf *text, struct sessions_entry *n)
+{
+    struct meta m = {0};
+    struct err e = {0};
+    int rc = meta_parse(&m, buf_str(text), text->len, &e) || !m.session_id ? -1 : 0;
+
+    if (!rc)
+        take_meta(f->s, n, &m);
+    meta_release(&m);
+    return rc;
+}
+
+/* The same; what is of neither counts as damaged. */
 static int read_meta(struct finder *f, int dirfd, struct sessions_entry *n)
 {
     int fd = openat(dirfd, SESSION_META, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = -1;
     struct buf text = {0};
-    struct meta m = {0};
     struct err e = {0};
 
-    if (fd >= 0 && !io_read_fd(fd, &text, &e) && !meta_parse(&m, buf_str(&text), text.len, &e) &&
-        m.session_id) {
-        take_meta(f->s, n, &m);
-        rc = 0;
-    }
+    if (fd >= 0 && !io_read_fd(fd, &text, &e))
+        rc = read_text(f, &text, n);
     if (fd >= 0)
         close(fd);
-    meta_release(&m);
     buf_release(&text);
     return rc;
 }
@@ -94,6 +106,14 @@ static void add_entry(struct finder *f, int dirfd, struct sessions_entry n)
     if (dirfd >= 0)
         look_at_state(f, dirfd, &n);
     *vec_push(&f->s->list) = n;
+}
+
+static void take_stat(struct sessions_known *k, const struct stat *st)
+{
+    k->seen = k->changed = 1;
+    k->ino = (int64_t)st->st_ino;
+    k->size = st->st_size;
+    k->mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
 static int is_recording(const struct finder *f, const struct sessions_known *k)
@@ -127,14 +147,88 @@ static int add_session(struct finder *f, int parent, const char *name, const str
         f->s->damaged++;
         rc = -1;
     } else {
-        *seen = k->seen = k->changed = 1;
-        k->ino = (int64_t)st->st_ino;
-        k->size = st->st_size;
-        k->mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+        *seen = 1;
+        take_stat(k, st);
         add_entry(f, fd, k->entry);
     }
     close(fd);
     return rc;
+}
+
+/* ---- one archive ---- */
+
+static int is_archive(const char *name)
+{
+    size_t n = strlen(name), end = sizeof(SESSIONS_ARCHIVE) - 1;
+
+    return n > end && !strcmp(name + n - end, SESSIONS_ARCHIVE);
+}
+
+/* What an archive that is not known holds. Nobody records into one. */
+static void take_archive(struct finder *f, int fd, struct sessions_known *k, const struct stat *st)
+{
+    struct sessions_entry *n = &k->entry;
+    struct buf text = {0};
+    struct err e = {0};
+    int rc = packed_read_meta(fd, &text, SESSION_META_MAX, &e);
+
+    if (rc && archive_check(&e)) {
+        log_warn("archives of sessions are not listed: %s", e.msg);
+        f->no_archives = 1;
+    } else {
+        *n = (struct sessions_entry){0};
+        if (rc || read_text(f, &text, n)) {
+            log_debug("%s: %s", f->path.data, rc ? e.msg : "its " SESSION_META " is no session's");
+            *n = (struct sessions_entry){0};
+        } else if (!strcmp(sessions_text(f->s, n->state), "recording")) {
+            n->state = strtab_add(&f->s->strings, "unsealed");
+        }
+        n->size = (uint64_t)st->st_size;
+        take_stat(k, st);
+    }
+    buf_release(&text);
+}
+
+/* -1: it could not be looked at, and nothing is known of it. */
+static int look_into_archive(struct finder *f, int parent, const char *name, struct sessions_known *k,
+                             const struct stat *st)
+{
+    int fd;
+
+    if (sessions_index_is_current(k, st))
+        return 0;
+    k->seen = 0;
+    fd = f->no_archives ? -1 : openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        f->s->unread += 1;
+        return -1;
+    }
+    take_archive(f, fd, k, st);
+    close(fd);
+    f->s->unread += (uint64_t)!k->seen;
+    return k->seen ? 0 : -1;
+}
+
+/* What holds no session is known as well, by its empty session_id: it is not read again. */
+static void add_archive(struct finder *f, int parent, const char *name, const struct stat *st)
+{
+    struct sessions_known *k = sessions_index_find(&f->index, f->absolute.data);
+    uint64_t *seen;
+
+    k = k ? k : sessions_index_add(&f->index, f->absolute.data);
+    seen = map_put(&f->s->seen, k->path);
+    k->seen = 1;
+    if (*seen)
+        return;
+    *seen = 1;
+    if (look_into_archive(f, parent, name, k, st))
+        return;
+    if (*sessions_text(f->s, k->entry.session_id)) {
+        k->entry.packed = 1;
+        add_entry(f, -1, k->entry);
+    } else {
+        f->s->foreign++;
+    }
 }
 
 /* ---- directories ---- */
@@ -188,6 +282,20 @@ static void look_at(struct finder *f, int parent, const struct dirent *de, int d
     pop(&f->absolute, absolute);
 }
 
+static void look_at_file(struct finder *f, int parent, const char *name)
+{
+    size_t path = f->path.len, absolute = f->absolute.len;
+    struct stat st;
+
+    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+        return;
+    push(&f->path, name);
+    push(&f->absolute, name);
+    add_archive(f, parent, name, &st);
+    pop(&f->path, path);
+    pop(&f->absolute, absolute);
+}
+
 /* Takes fd over. */
 static void walk(struct finder *f, int fd, int depth)
 {
@@ -200,7 +308,11 @@ static void walk(struct finder *f, int fd, int depth)
         return;
     }
     while ((de = readdir(d))) {
-        if (de->d_name[0] == '.' || (de->d_type != DT_DIR && de->d_type != DT_UNKNOWN))
+        if (de->d_name[0] == '.')
+            continue;
+        if ((de->d_type == DT_REG || de->d_type == DT_UNKNOWN) && is_archive(de->d_name))
+            look_at_file(f, fd, de->d_name);
+        if (de->d_type != DT_DIR && de->d_type != DT_UNKNOWN)
             continue;
         if (de->d_type == DT_UNKNOWN &&
             (fstatat(fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode)))
@@ -274,7 +386,11 @@ static uint32_t first_page(struct sessions *s, const char *session, const char *
 void sessions_find_pages(struct sessions *s)
 {
     for (size_t i = 0; i < s->list.n; i++) {
-        char *path = mem_strdup(sessions_text(s, s->list.a[i].path));
+        char *path;
+
+        if (s->list.a[i].packed)
+            continue;
+        path = mem_strdup(sessions_text(s, s->list.a[i].path));
 
         s->list.a[i].page = first_page(s, path, "reports/");
         if (!s->list.a[i].page)

@@ -5,11 +5,14 @@
 
 #include "model/sessions.h"
 
+/* What a session's archive ends in. */
+#define SESSIONS_ARCHIVE ".tar.zst"
+
 /*
- * Adds every session in `dir` and below, hidden directories and symlinks left out; one that was added already
- * is not again. A session's inside is not looked at. What meta.json said is kept in an index (SQLite, in
- * $XDG_CACHE_HOME/wprof) and read again only where the file is another one since. Without an index all is
- * read. -1 with `e`: the directory cannot be read.
+ * Adds every session in `dir` and below, directories and archives, hidden ones and symlinks left out; one
+ * that was added already is not again. A session's inside is not looked at. What meta.json said is kept in an
+ * index (SQLite, in $XDG_CACHE_HOME/wprof) and read again only where the file, or the archive, is another one
+ * since. Without an index all is read. -1 with `e`: the directory cannot be read.
  */
 int sessions_find(struct sessions *s, const char *dir, struct err *e);
 
