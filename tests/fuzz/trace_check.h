@@ -36,10 +36,13 @@ static inline void trace_check(const struct importer *x, const void *p, size_t n
     if (fd < 0 || write(fd, p, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET) ||
         input_open_fd(&in, fd, "trace", &e))
         abort();
-    if (!x->run(&in, &s, &m, &st, &e))
+    if (!x->run(&in, &s, &m, &st, &e)) {
+        if (x->unnamed)
+            x->unnamed(&s);
         trace_check_events(&s);
-    else if (!e.msg[0])
+    } else if (!e.msg[0]) {
         abort();
+    }
     import_stats_release(&st);
     input_release(&in);
     close(fd);

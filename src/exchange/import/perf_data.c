@@ -15,6 +15,9 @@
 
 #define MISC_COMM_EXEC (1u << 13)
 
+/* No time and no period is larger. */
+#define SENSIBLE_MAX (INT64_MAX / 4)
+
 /* What became of the samples of an event. */
 struct event_state {
     uint64_t samples;
@@ -31,6 +34,7 @@ struct reader {
     struct import_stats *st;
     VEC(struct event_state) events; /* by index of file.attrs */
     VEC(struct event) samples;      /* of the event that is taken, so far */
+    struct map counters;            /* id -> its last value, where samples tell values */
     uint32_t taken;                 /* its group; UINT32_MAX: none yet */
     const char *asked;              /* for an event; NULL: the first one is taken */
 };
@@ -98,34 +102,73 @@ static uint64_t weight_of(const struct perf_attr *a, const struct perf_sample *s
     return period ? period : 1;
 }
 
+/* a: what tells the sample's layout; of a group it is its leader, not the event. */
+static void add_sample(struct reader *x, size_t event, const struct perf_attr *a, const struct perf_rec *r,
+                       const struct perf_sample *s, uint64_t weight)
+{
+    struct event_state *state = event_state(x, event);
+
+    if (s->time > SENSIBLE_MAX || weight > SENSIBLE_MAX) {
+        import_count(x->st, IMPORT_LOST, "sample that makes no sense|samples that make no sense", 1);
+        return;
+    }
+    state->samples++;
+    if (!is_wanted(x, event, state->group))
+        return;
+    *vec_push(&x->samples) =
+        (struct event){.ts = s->time,
+                       .value = weight,
+                       .task = s->tid_told ? perf_threads_task(&x->threads, s->pid, s->tid) : 0,
+                       .stack = perf_stack_of(&x->stack, a, s, perf_rec_mode(r)),
+                       .cpu = (uint16_t)s->cpu,
+                       .kind = EVENT_SAMPLE};
+}
+
+static void count_unknown(struct reader *x)
+{
+    import_count(x->st, IMPORT_LOST,
+                 "sample of an event that is not told|samples of events that are not told", 1);
+}
+
+/* A sample that tells what counters read is one of each of them, and counts as much as they went on since. */
+static void add_counters(struct reader *x, const struct perf_attr *a, const struct perf_rec *r,
+                         const struct perf_sample *s)
+{
+    for (uint64_t i = 0; i < s->reads_n; i++) {
+        uint64_t id, value, *last, weight;
+        int event;
+
+        perf_sample_value(&x->file, a, s, i, &id, &value);
+        event = perf_file_event(&x->file, id);
+        if (event < 0) {
+            count_unknown(x);
+            continue;
+        }
+        last = map_put(&x->counters, id);
+        weight = value - *last;
+        *last = value;
+        if (weight)
+            add_sample(x, (size_t)event, a, r, s, weight);
+    }
+}
+
 static void take_sample(struct reader *x, const struct perf_rec *r)
 {
     int event = perf_rec_event(&x->file, r);
     const struct perf_attr *a;
-    struct event_state *state;
     struct perf_sample s;
 
     if (event < 0) {
-        import_count(x->st, IMPORT_LOST,
-                     "sample of an event that is not told|samples of events that are not told", 1);
+        count_unknown(x);
         return;
     }
     a = &x->file.attrs.a[event];
-    if (perf_sample_read(a, r, &s)) {
+    if (perf_sample_read(a, r, &s))
         import_count(x->st, IMPORT_LOST, "sample that is not whole|samples that are not whole", 1);
-        return;
-    }
-    state = event_state(x, (size_t)event);
-    state->samples++;
-    if (!is_wanted(x, (size_t)event, state->group))
-        return;
-    *vec_push(&x->samples) =
-        (struct event){.ts = s.time,
-                       .value = weight_of(a, &s),
-                       .task = s.tid_told ? perf_threads_task(&x->threads, s.pid, s.tid) : 0,
-                       .stack = perf_stack_of(&x->stack, a, &s, perf_rec_mode(r)),
-                       .cpu = (uint16_t)s.cpu,
-                       .kind = EVENT_SAMPLE};
+    else if (s.reads)
+        add_counters(x, a, r, &s);
+    else
+        add_sample(x, (size_t)event, a, r, &s, weight_of(a, &s));
 }
 
 static int take_comm(struct reader *x, const struct perf_rec *r)
@@ -363,6 +406,7 @@ static int read_bytes(const void *p, size_t n, double written, struct input *in,
     perf_samples_release(&x.out);
     vec_release(&x.events);
     vec_release(&x.samples);
+    map_release(&x.counters);
     return rc;
 }
 

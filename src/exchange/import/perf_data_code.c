@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/import/perf_data_code.h"
 
+#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "platform/debugfile.h"
@@ -107,25 +108,54 @@ static int find_cached(struct perf_code *c)
     return rc;
 }
 
+int perf_kernel_runs_here(const uint8_t *id, size_t n)
+{
+    uint8_t own[ELF_BUILD_ID_MAX];
+    struct buf notes = {0};
+    int same = 0;
+
+    if (n && !io_read_file(AT_FDCWD, "/sys/kernel/notes", &notes, NULL))
+        same = elf_build_id_of_notes(notes.data, notes.len, own) == n && !memcmp(own, id, n);
+    buf_release(&notes);
+    return same;
+}
+
+/* The build id of our own vdso: its length, 0: there is none. */
+static size_t own_vdso(const void **image, size_t *n, uint8_t id[ELF_BUILD_ID_MAX])
+{
+    struct elf elf;
+    size_t id_n;
+
+    *image = modules_vdso(n);
+    if (!*image || elf_open_mem(&elf, *image, *n, NULL))
+        return 0;
+    id_n = elf_build_id(&elf, id);
+    elf_close(&elf);
+    return id_n;
+}
+
+void perf_code_take_own_vdso(struct perf_code *c)
+{
+    const void *image;
+    size_t n;
+
+    c->build_id_n = (uint8_t)own_vdso(&image, &n, c->build_id);
+}
+
 static void find_vdso(struct perf_code *c)
 {
     uint8_t id[ELF_BUILD_ID_MAX];
     const void *image;
-    struct elf elf;
-    size_t n;
+    size_t n, id_n = own_vdso(&image, &n, id);
 
     c->state = PERF_CODE_ABSENT;
     c->lazy_tried = 1;
-    image = modules_vdso(&n);
-    if (!image || elf_open_mem(&elf, image, n, NULL))
+    if (!is_recorded(c, id, id_n))
         return;
-    if (is_recorded(c, id, elf_build_id(&elf, id))) {
-        c->state = PERF_CODE_SURE;
-        c->lazy = unw_lazy_open_image(image, n, NULL);
-        if (c->lazy)
-            c->layout = *unw_lazy_layout(c->lazy);
-    }
-    elf_close(&elf);
+    c->state = PERF_CODE_SURE;
+    c->lazy = unw_lazy_open_image(image, n, NULL);
+    if (c->lazy)
+        c->layout = *unw_lazy_layout(c->lazy);
 }
 
 void perf_code_find(struct perf_code *c)

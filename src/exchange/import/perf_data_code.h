@@ -41,6 +41,12 @@ void perf_code_release(struct perf_code *c);
 /* Looks for the file, once. */
 void perf_code_find(struct perf_code *c);
 
+/* Is the kernel of that build id the one that runs here? Then its vdso is ours. */
+int perf_kernel_runs_here(const uint8_t *id, size_t n);
+
+/* Of a vdso without a build id: that of ours. */
+void perf_code_take_own_vdso(struct perf_code *c);
+
 /* One row at a time; NULL: it has no tables, or wasn't found. */
 struct unw_lazy *perf_code_lazy(struct perf_code *c);
 

@@ -136,6 +136,25 @@ static int perf_map_usable(const struct perf_maps *m, const char *path)
            (!st.st_uid || st.st_uid == geteuid());
 }
 
+/* Where perf kept none of the vdso, the kernel's build id tells. */
+static void identify_vdso(struct perf_maps *m, struct perf_code *c)
+{
+    uint8_t id[20];
+    size_t n;
+
+    set_build_id(m, c);
+    if (c->build_id_n)
+        return;
+    if (!m->vdso_asked) {
+        n = perf_maps_kernel_id(m, id);
+        if (n && perf_kernel_runs_here(id, n))
+            perf_code_take_own_vdso(&m->vdso);
+        m->vdso_asked = 1;
+    }
+    c->build_id_n = m->vdso.build_id_n;
+    memcpy(c->build_id, m->vdso.build_id, sizeof(c->build_id));
+}
+
 static uint32_t code_of_user(struct perf_maps *m, const struct perf_mmap *map)
 {
     static const char deleted[] = " (deleted)";
@@ -152,8 +171,10 @@ static uint32_t code_of_user(struct perf_maps *m, const struct perf_mmap *map)
     if (n > cut && !memcmp(map->path + n - cut, deleted, cut))
         n -= cut;
     c.path = mem_strndup(map->path, n);
-    if (!strcmp(c.path, "[vdso]"))
+    if (!strcmp(c.path, "[vdso]")) {
         c.kind = MODULE_VDSO;
+        identify_vdso(m, &c);
+    }
     return code_add(m, &c);
 }
 

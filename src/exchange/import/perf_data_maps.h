@@ -16,9 +16,11 @@ struct perf_maps {
     struct process symbols;     /* code that KSYMBOL names: mapping.file is the name in strtab */
     VEC(struct perf_code) code; /* id is index + 1: mapping.file */
     struct map by_key;
-    uint32_t kernel_code; /* [kernel.kallsyms]; 0: not met */
-    uint64_t ref;         /* where a symbol of the kernel's was, */
-    char *ref_name;       /* and which; NULL: not told */
+    uint32_t kernel_code;  /* [kernel.kallsyms]; 0: not met */
+    int vdso_asked;        /* whether the vdso is ours: asked once */
+    struct perf_code vdso; /* only its build id; of length 0: it isn't, as far as can be told */
+    uint64_t ref;          /* where a symbol of the kernel's was, */
+    char *ref_name;        /* and which; NULL: not told */
 };
 
 void perf_maps_init(struct perf_maps *m, struct store *s, const struct perf_file *f);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/import/perf_data_names.h"
 
-#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "platform/elf.h"
 #include "platform/elfsym.h"
 #include "platform/kallsyms.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,18 +25,6 @@ struct kernel_names {
     uint64_t shift;       /* from recorded addresses to those of the symbols */
 };
 
-static int is_running_kernel(const uint8_t *id, size_t n)
-{
-    uint8_t own[ELF_BUILD_ID_MAX];
-    struct buf notes = {0};
-    int same = 0;
-
-    if (!io_read_file(AT_FDCWD, "/sys/kernel/notes", &notes, NULL))
-        same = elf_build_id_of_notes(notes.data, notes.len, own) == n && !memcmp(own, id, n);
-    buf_release(&notes);
-    return same;
-}
-
 /* The folder with the symbols of the kernel of that build id; NULL: there is none. */
 static char *symbols_dir(const uint8_t *id, size_t n)
 {
@@ -47,7 +32,7 @@ static char *symbols_dir(const uint8_t *id, size_t n)
     struct buf path = {0};
     size_t dir;
 
-    if (is_running_kernel(id, n))
+    if (perf_kernel_runs_here(id, n))
         return mem_strdup("/proc");
     if (!home || n < 2)
         return NULL;

@@ -64,16 +64,40 @@ static void skip_many(struct perf_words *w, uint64_t n, uint64_t size)
     skip(w, n > perf_words_left(w) ? UINT64_MAX : n * size);
 }
 
-static void skip_read(struct perf_words *w, uint64_t format)
+/* Words of a counter in a group: value, id, how many were lost. */
+static uint64_t words_of_read(uint64_t format)
 {
+    return 1 + !!(format & PERF_FORMAT_ID) + !!(format & FORMAT_LOST);
+}
+
+/* Of a group: how many, times, then each; else the value, times, then the rest. */
+static void read_counters(struct perf_words *w, uint64_t format, struct perf_sample *s)
+{
+    uint64_t times = 8 * (uint64_t)(!!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+                                    !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING));
+    int grouped = (format & PERF_FORMAT_GROUP) != 0;
+
+    s->reads_n = grouped ? perf_u64(w) : 1;
+    if (grouped)
+        skip(w, times);
+    s->reads = format & PERF_FORMAT_ID ? w->c.p : NULL;
+    skip_many(w, s->reads_n, 8 * words_of_read(format));
+    if (!grouped)
+        skip(w, times);
+}
+
+void perf_sample_value(const struct perf_file *f, const struct perf_attr *a, const struct perf_sample *s,
+                       uint64_t i, uint64_t *id, uint64_t *value)
+{
+    uint64_t format = a->read_format, each = 8 * words_of_read(format);
     uint64_t times =
         !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
-    uint64_t each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & FORMAT_LOST), n = 1;
+    struct perf_words w = perf_words_init(s->reads + i * each, each + 8 * times, f->big);
 
-    if (format & PERF_FORMAT_GROUP)
-        n = perf_u64(w);
-    skip(w, 8 * times);
-    skip_many(w, n, 8 * each);
+    *value = perf_u64(&w);
+    if (!(format & PERF_FORMAT_GROUP))
+        (void)cursor_bytes(&w.c, 8 * times);
+    *id = perf_u64(&w);
 }
 
 static void read_chain(struct perf_words *w, struct perf_sample *s)
@@ -178,7 +202,7 @@ int perf_sample_read(const struct perf_attr *a, const struct perf_rec *r, struct
                               .period_told = (type & PERF_SAMPLE_PERIOD) != 0};
     read_front(type, &w, s);
     if (type & PERF_SAMPLE_READ)
-        skip_read(&w, a->read_format);
+        read_counters(&w, a->read_format, s);
     if (type & PERF_SAMPLE_CALLCHAIN)
         read_chain(&w, s);
     if (type & PERF_SAMPLE_RAW)

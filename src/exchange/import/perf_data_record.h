@@ -58,6 +58,8 @@ struct perf_sample {
     int ip_told, tid_told, period_told;
     const uint8_t *chain; /* chain_n words, the innermost first; NULL: not taken */
     uint64_t chain_n;
+    const uint8_t *reads; /* reads_n counters' values, with their ids: see perf_sample_value(); NULL: none */
+    uint64_t reads_n;
     int has_branches;
     uint64_t regs_abi;   /* of the thread's user side: 0 none, 1 of 32 bits, 2 of 64 */
     const uint8_t *regs; /* a word for each bit of regs_user of its event */
@@ -67,6 +69,10 @@ struct perf_sample {
 
 /* Every field that the event's sample_type names. -1: it ends before they do. */
 int perf_sample_read(const struct perf_attr *a, const struct perf_rec *r, struct perf_sample *s);
+
+/* The i-th counter that was read with a sample: its id and value. */
+void perf_sample_value(const struct perf_file *f, const struct perf_attr *a, const struct perf_sample *s,
+                       uint64_t i, uint64_t *id, uint64_t *value);
 
 /* The index of the event that a record is of, by the id in it; -1: of none that is known. */
 int perf_rec_event(const struct perf_file *f, const struct perf_rec *r);

@@ -61,10 +61,14 @@ static int number(const char **p, const char *end, uint64_t *v)
     return *p > from ? 0 : -1;
 }
 
-/* "27409/28744" or "3244", up to a space. */
-static int pids(const char *p, const char *end, struct perf_who *who)
+/* "27409/28744" or "3244", up to a space; "-1" of a thread that was gone, whose comm is ":-1". */
+static int pids(const char *p, const char *end, int is_gone, struct perf_who *who)
 {
     *who = (struct perf_who){0};
+    if (is_gone && (end - p == 2 || (end - p == 5 && !memcmp(p, "-1/", 3))) && !memcmp(end - 2, "-1", 2)) {
+        who->pid = who->tid = UINT32_MAX;
+        return 0;
+    }
     if (number(&p, end, &who->tid))
         return -1;
     if (p < end && *p == '/') {
@@ -140,13 +144,14 @@ static int fields(const char *p, const char *end, struct header *h)
 static int parse_header(const char *line, size_t n, struct header *h)
 {
     const char *end = line + n, *p = skip_space(line, end), *comm = p;
+    int is_gone = end - comm > 4 && !memcmp(comm, ":-1 ", 4);
 
     *h = (struct header){.comm = comm, .period = 1};
     for (p = token_end(p, end); p < end; p = token_end(p, end)) {
         const char *gap = p;
 
         p = skip_space(p, end);
-        if (p < end && !pids(p, token_end(p, end), &h->ids) && !fields(token_end(p, end), end, h)) {
+        if (p < end && !pids(p, token_end(p, end), is_gone, &h->ids) && !fields(token_end(p, end), end, h)) {
             h->comm_n = (size_t)(gap - comm);
             h->who_n = (size_t)(token_end(p, end) - comm);
             return 0;
