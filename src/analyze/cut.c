@@ -298,10 +298,7 @@ void cut_apply(struct cut *c, struct session *s)
             c->had |= 1u << s->store.events.a[i].kind;
     for (size_t i = 0; i < s->store.events.n; i++)
         cut_event(cut_of(c, s->store.events.a[i].task), &s->store.events.a[i], ends[i], &kept);
-    vec_release(&s->store.events);
-    s->store.events.a = kept.events.a;
-    s->store.events.n = kept.events.n;
-    s->store.events.cap = kept.events.cap;
+    store_replace_events(&s->store, &kept);
     for (size_t i = 0; i < s->store.tasks.list.n; i++)
         s->store.tasks.list.a[i].cpu_ns = 0;
     free(ends);

@@ -41,6 +41,7 @@ struct builder {
     uint32_t *node_of;     /* stack id -> node, under the root in work; 0: not made yet */
     VEC(uint32_t) touched; /* stacks with a node there */
     uint32_t *event_node;  /* with samples: event -> node + 1; 0: it is not wanted */
+    uint32_t *leaf_of;     /* of what ran on a GPU: work -> frame + 1 */
     struct wake_chain chain;
     struct map under;         /* {node, stack} -> the stack's node below it, where chains go */
     VEC(struct piece) pieces; /* parts of waits that stand below their waker, by event */
@@ -183,10 +184,15 @@ static int ran_on_gpu(const struct store *s, const struct event *ev)
     return w && gpu_on_device(w);
 }
 
+/* Of events that count. */
+static unsigned kinds(const struct builder *b)
+{
+    return 1u << b->metric->kind | (b->o->idle_ns ? 1 << EVENT_OFFCPU | 1 << EVENT_RUNQ : 0);
+}
+
 static int wanted(const struct builder *b, const struct event *ev)
 {
-    if (ev->kind != b->metric->kind &&
-        !(b->o->idle_ns && (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ)))
+    if (!(event_kind_bit(ev->kind) & kinds(b)))
         return 0;
     if (ev->kind == EVENT_GPU && !ran_on_gpu(b->s, ev))
         return 0;
@@ -309,22 +315,11 @@ static uint32_t stack_below(struct builder *b, uint32_t root, uint32_t stack)
 }
 
 /* Below where it was asked for: what ran on the GPU. */
-static void gpu_leaf(struct builder *b, struct placed *at, uint32_t *frame_of)
+static uint32_t gpu_leaf(struct builder *b, uint32_t node, const struct event *ev)
 {
-    uint32_t work = b->s->events.a[at->event].attr;
-
-    if (!frame_of[work])
-        frame_of[work] = fold_frames_gpu(&b->frames, gpu_works_get(&b->s->gpus, work)->name) + 1;
-    at->node = child_of(b, at->node, frame_of[work] - 1);
-}
-
-static void gpu_leaves(struct builder *b, struct placed *list, size_t n)
-{
-    uint32_t *frame_of = mem_calloc(b->s->gpus.list.n + 1, sizeof(*frame_of)); /* work -> frame + 1 */
-
-    for (size_t i = 0; i < n; i++)
-        gpu_leaf(b, &list[i], frame_of);
-    free(frame_of);
+    if (!b->leaf_of[ev->attr])
+        b->leaf_of[ev->attr] = fold_frames_gpu(&b->frames, gpu_works_get(&b->s->gpus, ev->attr)->name) + 1;
+    return child_of(b, node, b->leaf_of[ev->attr] - 1);
 }
 
 struct followed {
@@ -370,14 +365,6 @@ static uint64_t *follow_chains(struct builder *b, const struct placed *list, siz
     return rest;
 }
 
-static int any_without_stack(const struct builder *b, const struct placed *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!own_stack(b, &b->s->events.a[list[i].event]))
-            return 1;
-    return 0;
-}
-
 static void add_sample(struct builder *b, const struct event *ev, uint32_t node, uint64_t value)
 {
     *vec_push(&b->p->samples) =
@@ -389,7 +376,9 @@ static void add_samples(struct builder *b)
     for (size_t i = 0; i < b->pieces.n; i++)
         if (b->pieces.a[i].ns)
             add_sample(b, &b->s->events.a[b->pieces.a[i].event], b->pieces.a[i].node, b->pieces.a[i].ns);
-    for (size_t i = 0; i < b->s->events.n && !b->metric->chains; i++) {
+    if (b->metric->chains)
+        return;
+    store_each(b->s, i, kinds(b)) {
         const struct event *ev = &b->s->events.a[i];
 
         if (b->event_node[i])
@@ -397,34 +386,47 @@ static void add_samples(struct builder *b)
     }
 }
 
+/* Each counts where it stands. rest: what is left of each; NULL: its whole weight. */
+static void settle(struct builder *b, const struct placed *list, size_t n, const uint64_t *rest)
+{
+    int on_gpu = b->metric->kind == EVENT_GPU;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct event *ev = &b->s->events.a[list[i].event];
+        uint32_t node = on_gpu ? gpu_leaf(b, list[i].node, ev) : list[i].node;
+        uint64_t own = rest ? rest[i] : weight(b, ev);
+
+        b->self.a[node] += own;
+        if (b->event_node && rest)
+            *vec_push(&b->pieces) = (struct piece){list[i].event, node, own};
+        if (b->event_node)
+            b->event_node[list[i].event] = node + 1;
+    }
+}
+
 static void add_events(struct builder *b)
 {
     VEC(struct placed) list = {0};
     uint64_t *rest = NULL;
+    int no_stack = 0;
 
-    for (size_t i = 0; i < b->s->events.n; i++)
-        if (wanted(b, &b->s->events.a[i]))
-            *vec_push(&list) = (struct placed){event_root(b, &b->s->events.a[i]), (uint32_t)i};
-    place(b, list.a, list.n, own_stack,
-          any_without_stack(b, list.a, list.n) ? fold_frames_none(&b->frames) : 0);
+    store_each(b->s, i, kinds(b)) {
+        const struct event *ev = &b->s->events.a[i];
+
+        if (!wanted(b, ev))
+            continue;
+        *vec_push(&list) = (struct placed){event_root(b, ev), (uint32_t)i};
+        no_stack |= !own_stack(b, ev);
+    }
+    place(b, list.a, list.n, own_stack, no_stack ? fold_frames_none(&b->frames) : 0);
     if (b->metric->by) {
         for (size_t i = 0; i < list.n; i++)
             list.a[i].node = waker_root(b, &list.a[i]);
         place(b, list.a, list.n, waker_stack, 0);
     }
-    if (b->metric->kind == EVENT_GPU)
-        gpu_leaves(b, list.a, list.n);
     if (b->metric->chains)
         rest = follow_chains(b, list.a, list.n);
-    for (size_t i = 0; i < list.n; i++) {
-        uint64_t own = rest ? rest[i] : weight(b, &b->s->events.a[list.a[i].event]);
-
-        b->self.a[list.a[i].node] += own;
-        if (b->event_node && rest)
-            *vec_push(&b->pieces) = (struct piece){list.a[i].event, list.a[i].node, own};
-        if (b->event_node)
-            b->event_node[list.a[i].event] = list.a[i].node + 1;
-    }
+    settle(b, list.a, list.n, rest);
     if (b->event_node)
         add_samples(b);
     vec_release(&list);
@@ -544,8 +546,8 @@ static const struct metric_kind *find_metric(const char *name)
 
 static int has_kind(const struct store *s, enum event_kind kind)
 {
-    for (size_t i = 0; i < s->events.n; i++)
-        if (s->events.a[i].kind == kind && (kind != EVENT_GPU || ran_on_gpu(s, &s->events.a[i])))
+    store_each(s, i, 1u << kind)
+        if (kind != EVENT_GPU || ran_on_gpu(s, &s->events.a[i]))
             return 1;
     return 0;
 }
@@ -590,6 +592,7 @@ static void take_stacks(struct builder *b)
     b->root = mem_calloc(s->tasks.list.n + 1, sizeof(*b->root));
     b->node_of = mem_calloc(s->stacks.nodes.n + 1, sizeof(*b->node_of));
     b->event_node = b->o->samples ? mem_calloc(s->events.n + 1, sizeof(*b->event_node)) : NULL;
+    b->leaf_of = mem_calloc(s->gpus.list.n + 1, sizeof(*b->leaf_of));
     new_node(b, 0, 0);
     add_events(b);
     index_release(&b->children);
@@ -599,6 +602,7 @@ static void take_stacks(struct builder *b)
     free(b->root);
     free(b->node_of);
     free(b->event_node);
+    free(b->leaf_of);
 }
 
 int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, const struct fold_opts *o,

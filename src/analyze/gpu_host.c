@@ -5,22 +5,7 @@
 
 static int is_span(const struct event *ev)
 {
-    return (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ) && !(ev->flags & EVENT_SHORT);
-}
-
-static int is_gil(const struct event *ev)
-{
-    return ev->kind == EVENT_GIL && !(ev->flags & EVENT_SHORT);
-}
-
-static int is_sample(const struct event *ev)
-{
-    return ev->kind == EVENT_SAMPLE;
-}
-
-static int is_gpu(const struct event *ev)
-{
-    return ev->kind == EVENT_GPU;
+    return !(ev->flags & EVENT_SHORT);
 }
 
 /* ---- calls, taken apart ---- */
@@ -81,7 +66,7 @@ static void take_calls(struct gpu_host *h)
     VEC(struct gpu_host_piece) calls = {0};
     struct wake_lane lane;
 
-    wake_lane_init(&lane, h->s, is_gpu);
+    wake_lane_init(&lane, h->s, 1 << EVENT_GPU, NULL);
     h->first = mem_calloc(tasks + 2, sizeof(*h->first));
     for (uint32_t task = 0; task <= tasks; task++) {
         h->first[task] = (uint32_t)h->pieces.n;
@@ -106,9 +91,9 @@ static void take_calls(struct gpu_host *h)
 void gpu_host_init(struct gpu_host *h, const struct store *s)
 {
     *h = (struct gpu_host){.s = s};
-    wake_lane_init(&h->spans, s, is_span);
-    wake_lane_init(&h->gil, s, is_gil);
-    wake_lane_init(&h->samples, s, is_sample);
+    wake_lane_init(&h->spans, s, 1 << EVENT_OFFCPU | 1 << EVENT_RUNQ, is_span);
+    wake_lane_init(&h->gil, s, 1 << EVENT_GIL, is_span);
+    wake_lane_init(&h->samples, s, 1 << EVENT_SAMPLE, NULL);
     h->states = h->spans.first[s->tasks.list.n + 1] > 0;
     if (!h->states)
         take_calls(h);

@@ -117,14 +117,24 @@ static void order_pools(struct gpu_memory *m)
     free(to);
 }
 
+/* Launches are many more than allocations, and tell nothing of them. */
+static int tells_memory(const struct store *s)
+{
+    for (size_t i = 0; i < s->gpus.list.n; i++)
+        if (s->gpus.list.a[i].op == GPU_ALLOC || s->gpus.list.a[i].op == GPU_FREE)
+            return 1;
+    return 0;
+}
+
 void gpu_memory_init(struct gpu_memory *m, const struct store *s)
 {
+    unsigned kinds = tells_memory(s) ? 1 << EVENT_GPU : 0;
     struct walk w = {.m = m};
 
     *m = (struct gpu_memory){.s = s};
-    for (size_t i = 0; i < s->events.n; i++) {
+    store_each(s, i, kinds) {
         const struct event *ev = &s->events.a[i];
-        const struct gpu_work *work = ev->kind == EVENT_GPU ? gpu_works_get(&s->gpus, ev->attr) : NULL;
+        const struct gpu_work *work = gpu_works_get(&s->gpus, ev->attr);
 
         if (work && work->op == GPU_ALLOC)
             allocate(&w, ev, work);

@@ -10,54 +10,69 @@ static int by_start(const struct gpu_slot *a, const struct gpu_slot *b)
     return a->run < b->run ? -1 : a->run > b->run;
 }
 
-/* From where on the order ends that a[from] begins. */
-static uint32_t run_end(const struct gpu_slot *a, uint32_t n, uint32_t from)
+static struct gpu_slot slot_of(const struct gpu_trace *t, uint32_t run)
 {
-    uint32_t i = from + 1;
+    const struct event *ev = gpu_event(t, &t->ran.a[run]);
 
-    while (i < n && by_start(&a[i - 1], &a[i]) < 0)
-        i++;
-    return i < n ? i : n;
+    return (struct gpu_slot){ev->ts, ev->ts + ev->dur, run};
 }
 
-static void merge(struct gpu_slot *to, const struct gpu_slot *a, uint32_t from, uint32_t mid, uint32_t end)
-{
-    for (uint32_t i = from, k = mid, out = from; out < end; out++)
-        to[out] = k == end || (i < mid && by_start(&a[i], &a[k]) < 0) ? a[i++] : a[k++];
-}
+/* What of a stream is still to come; its slots are in order. */
+struct head {
+    struct gpu_slot next;
+    uint32_t end; /* of `ran` */
+};
 
-/* Two neighbouring runs become one, again and again: streams are in order, and few. */
-static struct gpu_slot *sort(struct gpu_slot *a, uint32_t n)
+/* The heap's first comes to where it belongs. */
+static void sift(struct head *h, size_t n, size_t i)
 {
-    struct gpu_slot *spare, *done;
+    struct head x = h[i];
 
-    if (run_end(a, n, 0) >= n)
-        return a;
-    spare = mem_alloc(n * sizeof(*spare));
-    while (run_end(a, n, 0) < n) {
-        for (uint32_t from = 0, mid, end; from < n; from = end) {
-            mid = run_end(a, n, from);
-            end = mid < n ? run_end(a, n, mid) : n;
-            merge(spare, a, from, mid, end);
-        }
-        done = spare;
-        spare = a;
-        a = done;
+    for (size_t k = 2 * i + 1; k < n; i = k, k = 2 * i + 1) {
+        if (k + 1 < n && by_start(&h[k + 1].next, &h[k].next) < 0)
+            k++;
+        if (by_start(&x.next, &h[k].next) <= 0)
+            break;
+        h[i] = h[k];
     }
-    free(spare);
-    return a;
+    h[i] = x;
+}
+
+/* The streams that ran[first .. first + n) is of. Owned by the caller. */
+static struct head *heads(const struct gpu_trace *t, uint32_t first, uint32_t n, size_t *count)
+{
+    struct head *h = mem_alloc(t->streams.n * sizeof(*h));
+
+    *count = 0;
+    for (size_t i = 0; i < t->streams.n; i++) {
+        const struct gpu_stream *x = &t->streams.a[i];
+        uint32_t from = x->first > first ? x->first : first,
+                 to = x->first + x->n < first + n ? x->first + x->n : first + n;
+
+        if (from < to)
+            h[(*count)++] = (struct head){slot_of(t, from), to};
+    }
+    for (size_t i = *count / 2; i-- > 0;)
+        sift(h, *count, i);
+    return h;
 }
 
 struct gpu_slot *gpu_slots(const struct gpu_trace *t, uint32_t first, uint32_t n)
 {
     struct gpu_slot *a = mem_alloc(n * sizeof(*a));
+    size_t open;
+    struct head *h = heads(t, first, n, &open);
 
     for (uint32_t i = 0; i < n; i++) {
-        const struct event *ev = gpu_event(t, &t->ran.a[first + i]);
-
-        a[i] = (struct gpu_slot){ev->ts, ev->ts + ev->dur, first + i};
+        a[i] = h[0].next;
+        if (a[i].run + 1 < h[0].end)
+            h[0].next = slot_of(t, a[i].run + 1);
+        else
+            h[0] = h[--open];
+        sift(h, open, 0);
     }
-    return sort(a, n);
+    free(h);
+    return a;
 }
 
 static enum gpu_idle cause(const struct gpu_trace *t, const struct gpu_slot *next, const struct gpu_gap *gap)

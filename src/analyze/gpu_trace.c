@@ -4,6 +4,48 @@
 #include "base/hash.h"
 #include "base/map.h"
 
+/* ---- works ---- */
+
+/* What an event of a work is to a trace: tens of millions are looked at, of some thousand works. */
+enum part { PART_NO_WORK, PART_UNKNOWN, PART_OTHER, PART_CALL, PART_RAN };
+
+struct brief {
+    uint8_t part; /* enum part */
+    uint8_t driver, device;
+    uint16_t rank;
+};
+
+static int is_call(const struct gpu_work *w)
+{
+    return w->op == GPU_RUNTIME || w->op == GPU_DRIVER;
+}
+
+static enum part part_of(const struct gpu_work *w)
+{
+    if (w->op == GPU_NONE || w->op >= GPU_OPS)
+        return PART_UNKNOWN;
+    return gpu_on_device(w) ? PART_RAN : is_call(w) ? PART_CALL : PART_OTHER;
+}
+
+/* By work id. */
+static struct brief *briefs_new(const struct gpu_works *works)
+{
+    struct brief *all = mem_calloc(works->list.n + 1, sizeof(*all));
+
+    for (uint32_t id = 1; id <= works->list.n; id++) {
+        const struct gpu_work *w = gpu_works_get(works, id);
+
+        all[id] = (struct brief){(uint8_t)part_of(w), w->op == GPU_DRIVER, w->device != 0, w->rank};
+    }
+    return all;
+}
+
+static const struct brief *brief_of(const struct gpu_trace *t, const struct brief *all,
+                                    const struct event *ev)
+{
+    return &all[ev->attr <= t->s->gpus.list.n ? ev->attr : 0];
+}
+
 /* ---- calls by correlation ---- */
 
 /* One that numbers its calls. */
@@ -14,6 +56,7 @@ struct numbering {
 };
 
 struct calls {
+    const struct brief *briefs;
     struct map by_id; /* of who numbers and number -> event + 1, where they are not dense */
     int by_process;   /* everything that ran says whose it is */
     VEC(struct numbering) numberings;
@@ -31,11 +74,9 @@ static uint32_t leader_of(const struct store *s, uint32_t task)
     return t ? t->leader : 0;
 }
 
-/* Each process numbers its calls for itself; ranks are processes, too. */
-static struct numbering *numbering_of(struct calls *c, const struct store *s, const struct event *ev,
-                                      const struct gpu_work *w)
+static struct numbering *numbering_by(struct calls *c, uint64_t who)
 {
-    uint64_t who = (uint64_t)(c->by_process ? leader_of(s, ev->task) : 0) << 16 | w->rank, *known;
+    uint64_t *known;
 
     if (c->last < c->numberings.n && c->numberings.a[c->last].who == who)
         return &c->numberings.a[c->last];
@@ -48,41 +89,39 @@ static struct numbering *numbering_of(struct calls *c, const struct store *s, co
     return &c->numberings.a[c->last];
 }
 
+/* Each process numbers its calls for itself; ranks are processes, too. */
+static struct numbering *numbering_of(struct calls *c, const struct store *s, const struct event *ev,
+                                      const struct brief *w)
+{
+    return numbering_by(c, (uint64_t)(c->by_process ? leader_of(s, ev->task) : 0) << 16 | w->rank);
+}
+
 static uint64_t call_key(const struct numbering *x, uint64_t number)
 {
     return hash_mix(number, x->who);
 }
 
-static int is_call(const struct gpu_work *w)
+static int is_driver(const struct calls *c, const struct store *s, uint64_t event)
 {
-    return w->op == GPU_RUNTIME || w->op == GPU_DRIVER;
-}
-
-static int is_driver(const struct store *s, uint64_t event)
-{
-    return gpu_works_get(&s->gpus, s->events.a[event].attr)->op == GPU_DRIVER;
+    return c->briefs[s->events.a[event].attr].driver;
 }
 
 /* The runtime's calls stand for the driver's that they make: one number. */
-static void add_call(struct calls *c, const struct store *s, uint32_t event)
+static void add_call(struct calls *c, const struct store *s, uint32_t event, const struct brief *w)
 {
     const struct event *ev = &s->events.a[event];
-    const struct gpu_work *w = gpu_works_get(&s->gpus, ev->attr);
-    struct numbering *x;
+    struct numbering *x = numbering_of(c, s, ev, w);
     uint64_t *known;
 
-    if (!w || !is_call(w) || !ev->value)
-        return;
-    x = numbering_of(c, s, ev, w);
     if (x->direct) {
         uint32_t *at = &x->direct[ev->value - x->low];
 
-        if (!*at || (w->op == GPU_RUNTIME && is_driver(s, *at - 1)))
+        if (!*at || (!w->driver && is_driver(c, s, *at - 1)))
             *at = event + 1;
         return;
     }
     known = map_put(&c->by_id, call_key(x, ev->value));
-    if (!*known || (w->op == GPU_RUNTIME && is_driver(s, *known - 1)))
+    if (!*known || (!w->driver && is_driver(c, s, *known - 1)))
         *known = (uint64_t)event + 1;
 }
 
@@ -93,7 +132,7 @@ static uint32_t find_call(struct calls *c, const struct store *s, const struct e
 
     if (!ev->value)
         return 0;
-    x = numbering_of(c, s, ev, gpu_works_get(&s->gpus, ev->attr));
+    x = numbering_of(c, s, ev, &c->briefs[ev->attr]);
     if (x->direct)
         return ev->value >= x->low && ev->value <= x->high ? x->direct[ev->value - x->low] : 0;
     known = map_get(&c->by_id, call_key(x, ev->value));
@@ -119,10 +158,15 @@ struct where {
     uint32_t found; /* in which order */
 };
 
+/* Where a work ran last: it has one stream for each process. */
+struct found {
+    uint32_t process, id;
+};
+
 struct finder {
     struct index index;
     VEC(struct where) list;
-    uint32_t last;
+    struct found *last; /* by work id */
 };
 
 struct lookup {
@@ -139,23 +183,39 @@ static int same_place(const void *ctx, uint32_t id)
            a->context == b->context && a->stream == b->stream;
 }
 
-/* Index + 1 of the stream; what runs next mostly ran on the one before. */
+/* Index + 1 of the stream. */
 static uint32_t find_stream(struct finder *f, const struct where *key)
 {
     struct lookup l = {f, key};
-    uint64_t hash;
+    uint64_t hash = hash_mix((uint64_t)key->rank << 48 | (uint64_t)key->device << 32 | key->process,
+                             (uint64_t)key->context << 32 | key->stream);
+    uint32_t id = index_find(&f->index, hash, same_place, &l);
 
-    if (f->last && same_place(&l, f->last))
-        return f->last;
-    hash = hash_mix((uint64_t)key->rank << 48 | (uint64_t)key->device << 32 | key->process,
-                    (uint64_t)key->context << 32 | key->stream);
-    f->last = index_find(&f->index, hash, same_place, &l);
-    if (!f->last) {
+    if (!id) {
         *vec_push(&f->list) = *key;
-        f->last = (uint32_t)f->list.n;
-        index_add(&f->index, hash, f->last);
+        id = (uint32_t)f->list.n;
+        index_add(&f->index, hash, id);
     }
-    return f->last;
+    return id;
+}
+
+/* Index of the stream that the event ran on. */
+static uint32_t stream_of(const struct gpu_trace *t, const struct calls *c, struct finder *f,
+                          const struct event *ev)
+{
+    uint32_t process = c->by_process ? leader_of(t->s, ev->task) : 0;
+    struct found *last = &f->last[ev->attr];
+    const struct gpu_work *w;
+
+    if (last->id && last->process == process)
+        return last->id - 1;
+    w = gpu_work_of(t, ev);
+    *last = (struct found){process, find_stream(f, &(struct where){.rank = w->rank,
+                                                                   .device = w->device,
+                                                                   .process = process,
+                                                                   .context = w->context,
+                                                                   .stream = w->stream})};
+    return last->id - 1;
 }
 
 #define BY(field)                                                                                            \
@@ -175,16 +235,17 @@ static int by_place(const void *pa, const void *pb)
 }
 
 /* Streams in order, devices of them; where each of those found before went to. */
-static void add_streams(struct gpu_trace *t, struct finder *f, uint32_t *to)
+static void add_streams(struct gpu_trace *t, const struct finder *f, uint32_t *to)
 {
+    struct where *list = mem_dup(f->list.a, f->list.n * sizeof(*list));
     uint32_t first = 0;
 
     for (size_t i = 0; i < f->list.n; i++)
-        f->list.a[i].found = (uint32_t)i;
+        list[i].found = (uint32_t)i;
     if (f->list.n)
-        qsort(f->list.a, f->list.n, sizeof(*f->list.a), by_place);
+        qsort(list, f->list.n, sizeof(*list), by_place);
     for (size_t i = 0; i < f->list.n; i++) {
-        const struct where *w = &f->list.a[i];
+        const struct where *w = &list[i];
         struct gpu_device *d = i ? &t->devices.a[t->devices.n - 1] : NULL;
 
         if (!d || d->rank != w->rank || d->device != w->device) {
@@ -197,8 +258,9 @@ static void add_streams(struct gpu_trace *t, struct finder *f, uint32_t *to)
         d->n += w->n;
         first += w->n;
         to[w->found] = (uint32_t)i;
-        t->ranks |= w->rank != f->list.a[0].rank;
+        t->ranks |= w->rank != list[0].rank;
     }
+    free(list);
 }
 
 static int by_time(const void *pa, const void *pb, void *ctx)
@@ -211,125 +273,131 @@ static int by_time(const void *pa, const void *pb, void *ctx)
     return 0;
 }
 
-/* Loaded sessions are in order already. */
-static void sort_stream(const struct gpu_trace *t, const struct gpu_stream *x)
-{
-    struct gpu_run *a = t->ran.a + x->first;
-
-    for (uint32_t i = 1; i < x->n; i++) {
-        if (by_time(&a[i - 1], &a[i], (void *)t) > 0) {
-            qsort_r(a, x->n, sizeof(*a), by_time, (void *)t);
-            return;
-        }
-    }
-}
-
-static void count_odd(struct gpu_trace *t, const struct gpu_run *r)
+static void count_odd(struct gpu_trace *t, const struct calls *c, const struct gpu_run *r)
 {
     const struct event *ev = gpu_event(t, r), *call = gpu_launch(t, r);
 
-    t->odd.no_device += !gpu_work_of(t, ev)->device;
+    t->odd.no_device += !c->briefs[ev->attr].device;
     t->odd.no_time += !ev->dur;
     t->odd.unlaunched += !call;
     t->odd.early += call && ev->ts < call->ts;
 }
 
+/* Loaded sessions are in order already. */
+static void fill_stream(struct gpu_trace *t, struct gpu_stream *x, const struct gpu_run *r, uint8_t *mixed)
+{
+    struct gpu_run *to = &t->ran.a[x->first + x->n];
+
+    *mixed |= x->n && by_time(to - 1, r, t) > 0;
+    *to = *r;
+    x->n++;
+}
+
 static void add_runs(struct gpu_trace *t, struct calls *c, const uint32_t *ran, size_t n)
 {
-    uint32_t *stream_of = mem_alloc(n * sizeof(*stream_of)), *to;
-    struct finder f = {0};
+    struct finder f = {.last = mem_calloc(t->s->gpus.list.n + 1, sizeof(*f.last))};
+    uint8_t *mixed;
+    uint32_t *to;
 
     for (size_t i = 0; i < n; i++) {
-        const struct event *ev = &t->s->events.a[ran[i]];
-        const struct gpu_work *w = gpu_work_of(t, ev);
-        uint32_t id =
-            find_stream(&f, &(struct where){.rank = w->rank,
-                                            .device = w->device,
-                                            .process = c->by_process ? leader_of(t->s, ev->task) : 0,
-                                            .context = w->context,
-                                            .stream = w->stream});
+        uint32_t stream = stream_of(t, c, &f, &t->s->events.a[ran[i]]);
 
-        f.list.a[id - 1].n++;
-        stream_of[i] = id - 1;
+        f.list.a[stream].n++;
     }
     to = mem_alloc(f.list.n * sizeof(*to));
+    mixed = mem_calloc(f.list.n, 1);
     add_streams(t, &f, to);
     vec_reserve(&t->ran, n);
     t->ran.n = n;
     for (size_t i = 0; i < n; i++) {
-        struct gpu_stream *x = &t->streams.a[to[stream_of[i]]];
-        struct gpu_run *r = &t->ran.a[x->first + x->n++];
+        const struct event *ev = &t->s->events.a[ran[i]];
+        uint32_t stream = to[stream_of(t, c, &f, ev)];
+        struct gpu_run r = {ran[i], find_call(c, t->s, ev)};
 
-        *r = (struct gpu_run){ran[i], find_call(c, t->s, &t->s->events.a[ran[i]])};
-        count_odd(t, r);
+        fill_stream(t, &t->streams.a[stream], &r, &mixed[stream]);
+        count_odd(t, c, &r);
     }
     for (size_t i = 0; i < t->streams.n; i++)
-        sort_stream(t, &t->streams.a[i]);
+        if (mixed[i])
+            qsort_r(t->ran.a + t->streams.a[i].first, t->streams.a[i].n, sizeof(*t->ran.a), by_time, t);
     index_release(&f.index);
     vec_release(&f.list);
-    free(stream_of);
+    free(f.last);
+    free(mixed);
     free(to);
 }
 
 /* ---- */
 
+static void add_number(struct calls *c, const struct store *s, const struct event *ev, const struct brief *w)
+{
+    struct numbering *x;
+
+    if (!ev->value)
+        return;
+    x = numbering_of(c, s, ev, w);
+    x->n++;
+    if (w->part != PART_CALL)
+        return;
+    x->low = ev->value < x->low ? ev->value : x->low;
+    x->high = ev->value > x->high ? ev->value : x->high;
+}
+
 /* Which events are good, and whether everything that ran has a thread. */
 static void look(struct gpu_trace *t, struct calls *c, uint32_t *ran, size_t *n)
 {
-    c->by_process = 1;
-    for (size_t i = 0; i < t->s->events.n; i++) {
-        const struct event *ev = &t->s->events.a[i];
-        const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_work_of(t, ev) : NULL;
+    int by_process = 1;
 
-        if (ev->kind != EVENT_GPU)
-            continue;
-        t->odd.no_work += !w;
-        t->odd.unknown += w && (w->op == GPU_NONE || w->op >= GPU_OPS);
-        if (w && gpu_on_device(w)) {
+    store_each(t->s, i, 1 << EVENT_GPU) {
+        const struct event *ev = &t->s->events.a[i];
+        const struct brief *w = brief_of(t, c->briefs, ev);
+
+        t->odd.no_work += w->part == PART_NO_WORK;
+        t->odd.unknown += w->part == PART_UNKNOWN;
+        t->calls += w->part != PART_NO_WORK && w->part != PART_RAN;
+        if (w->part == PART_RAN) {
             ran[(*n)++] = (uint32_t)i;
-            c->by_process &= ev->task != 0;
-        } else {
-            t->calls += w != NULL;
+            by_process &= ev->task != 0;
         }
+        if (w->part == PART_RAN || w->part == PART_CALL)
+            add_number(c, t->s, ev, w);
     }
+    c->by_process = by_process;
 }
 
-static const struct gpu_work *gpu_of(const struct gpu_trace *t, size_t event)
+/* Where it isn't told of everything whose it is, ranks alone number. */
+static void join_processes(struct calls *c)
 {
-    return t->s->events.a[event].kind == EVENT_GPU ? gpu_work_of(t, &t->s->events.a[event]) : NULL;
+    struct calls ranks = {.briefs = c->briefs};
+
+    for (size_t i = 0; i < c->numberings.n; i++) {
+        const struct numbering *from = &c->numberings.a[i];
+        struct numbering *to = numbering_by(&ranks, from->who & UINT16_MAX);
+
+        to->n += from->n;
+        to->low = from->low < to->low ? from->low : to->low;
+        to->high = from->high > to->high ? from->high : to->high;
+    }
+    calls_release(c);
+    *c = ranks;
 }
 
-/* Where numbers are dense, an array does instead of a map. */
-static void look_at_numbers(const struct gpu_trace *t, struct calls *c)
+static void add_calls(const struct gpu_trace *t, struct calls *c)
 {
-    for (size_t i = 0; i < t->s->events.n; i++) {
-        const struct event *ev = &t->s->events.a[i];
-        const struct gpu_work *w = gpu_of(t, i);
-        struct numbering *x;
-
-        if (!w || !ev->value || (!is_call(w) && !gpu_on_device(w)))
-            continue;
-        x = numbering_of(c, t->s, ev, w);
-        x->n++;
-        if (!is_call(w))
-            continue;
-        x->low = ev->value < x->low ? ev->value : x->low;
-        x->high = ev->value > x->high ? ev->value : x->high;
-    }
+    /* Where numbers are dense, an array does instead of a map. */
     for (size_t i = 0; i < c->numberings.n; i++) {
         struct numbering *x = &c->numberings.a[i];
 
         if (x->low <= x->high && (x->high - x->low) / DENSE < x->n)
             x->direct = mem_calloc(x->high - x->low + 1, sizeof(*x->direct));
     }
-}
+    store_each(t->s, i, 1 << EVENT_GPU) {
+        const struct event *ev = &t->s->events.a[i];
+        const struct brief *w = brief_of(t, c->briefs, ev);
 
-static void add_calls(const struct gpu_trace *t, struct calls *c)
-{
-    look_at_numbers(t, c);
-    for (size_t i = 0; i < t->s->events.n; i++)
-        if (t->s->events.a[i].kind == EVENT_GPU)
-            add_call(c, t->s, (uint32_t)i);
+        if (w->part == PART_CALL && ev->value)
+            add_call(c, t->s, (uint32_t)i, w);
+    }
 }
 
 static void classify(struct gpu_trace *t)
@@ -350,15 +418,19 @@ static void classify(struct gpu_trace *t)
 void gpu_trace_init(struct gpu_trace *t, const struct session *s)
 {
     uint32_t *ran = mem_alloc(s->store.events.n * sizeof(*ran));
-    struct calls c = {0};
+    struct brief *briefs = briefs_new(&s->store.gpus);
+    struct calls c = {.briefs = briefs, .by_process = 1};
     size_t n = 0;
 
     *t = (struct gpu_trace){.s = &s->store, .start = s->meta.start_mono, .end = s->meta.end_mono};
     classify(t);
     look(t, &c, ran, &n);
+    if (!c.by_process)
+        join_processes(&c);
     add_calls(t, &c);
     add_runs(t, &c, ran, n);
     calls_release(&c);
+    free(briefs);
     free(ran);
 }
 

@@ -10,14 +10,11 @@ static int is_metric(const struct fold_opts *fold, const char *name)
     return !strcmp(fold->metric ? fold->metric : "oncpu", name);
 }
 
-static int any(const struct session *s, unsigned kind, unsigned flags)
+static int any(const struct session *s, unsigned kinds, unsigned flags)
 {
-    for (size_t i = 0; i < s->store.events.n; i++) {
-        const struct event *ev = &s->store.events.a[i];
-
-        if ((!kind || ev->kind == kind) && (ev->flags & flags) == flags)
+    store_each(&s->store, i, kinds)
+        if ((s->store.events.a[i].flags & flags) == flags)
             return 1;
-    }
     return 0;
 }
 
@@ -25,7 +22,7 @@ static int only_gil(struct fold_opts *fold, struct session *s, struct err *e)
 {
     if (is_metric(fold, "gil"))
         return err_set(e, "who waits for the GIL does not hold it: --gil is for the other metrics");
-    if (!any(s, 0, EVENT_GIL_READ))
+    if (!any(s, ~0u, EVENT_GIL_READ))
         return err_set(
             e,
             "nothing in %s tells who held the GIL: no Python with one ran, or it was not recorded by wprof",
@@ -40,7 +37,7 @@ static int also_idle(struct fold_opts *fold, struct session *s, struct err *e)
     if (!is_metric(fold, "oncpu"))
         return err_set(
             e, "--idle adds samples of threads off the CPU to those on it: it is for the metric oncpu");
-    if (!s->meta.frequency || (!any(s, EVENT_OFFCPU, 0) && !any(s, EVENT_RUNQ, 0)))
+    if (!s->meta.frequency || !any(s, 1 << EVENT_OFFCPU | 1 << EVENT_RUNQ, 0))
         return err_set(e, "no time off the CPU is in %s (record it with the collector offcpu)", s->path);
     fold->idle_ns = 1000000000u / s->meta.frequency;
     *vec_push(&s->meta.notes) = mem_printf("threads off the CPU are counted too, a sample for each %.3g ms",

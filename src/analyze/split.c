@@ -85,10 +85,7 @@ static void run(struct job *j, struct session *s)
     make_labels(j, &s->store.strings);
     for (size_t i = 0; i < s->store.events.n; i++)
         divide(j, &s->store.events.a[i], ends[i]);
-    vec_release(&s->store.events);
-    s->store.events.a = j->out.events.a;
-    s->store.events.n = j->out.events.n;
-    s->store.events.cap = j->out.events.cap;
+    store_replace_events(&s->store, &j->out);
     for (size_t i = 0; i < j->rows.n; i++)
         units_row_release(&j->rows.a[i]);
     vec_release(&j->rows);

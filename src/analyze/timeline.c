@@ -45,34 +45,41 @@ static void sort_by_time(const struct timeline_job *j, uint32_t *events, size_t 
     free(list);
 }
 
-static int is_of_no_device(const struct timeline_job *j, const struct event *ev)
-{
-    (void)j;
-    return ev->kind != EVENT_GPU;
-}
+/* An event and whose it is: events are far apart, and many. */
+struct owned {
+    uint32_t task, event;
+};
 
-static struct timeline_events sort_events(const struct timeline_job *j,
-                                          int (*is)(const struct timeline_job *j, const struct event *ev))
+/* Those of the kinds, bits; with `works`: whose work, by id, has something there. */
+static struct timeline_events sort_events(const struct timeline_job *j, unsigned kinds, const uint8_t *works)
 {
     const struct store *s = &j->s->store;
     size_t ntasks = s->tasks.list.n, *next;
     struct timeline_events e = {.first = mem_calloc(ntasks + 2, sizeof(*e.first))};
-    VEC(uint32_t) found = {0};
+    VEC(struct owned) found = {0};
+    uint64_t last = 0;
+    int mixed = 0;
 
-    for (size_t i = 0; i < s->events.n; i++)
-        if (is(j, &s->events.a[i]))
-            *vec_push(&found) = (uint32_t)i;
-    for (size_t i = 0; i < found.n; i++)
-        e.first[task_of_event(j, job_event(j, found.a[i])) + 1]++;
+    store_each(s, i, kinds) {
+        const struct event *ev = &s->events.a[i];
+        uint32_t task = task_of_event(j, ev);
+
+        if (works && !works[ev->attr <= s->gpus.list.n ? ev->attr : 0])
+            continue;
+        *vec_push(&found) = (struct owned){task, (uint32_t)i};
+        e.first[task + 1]++;
+        mixed |= ev->ts < last;
+        last = ev->ts;
+    }
     for (size_t i = 0; i <= ntasks; i++)
         e.first[i + 1] += e.first[i];
     next = mem_dup(e.first, (ntasks + 1) * sizeof(*next));
     e.list = mem_alloc(found.n * sizeof(*e.list));
     for (size_t i = 0; i < found.n; i++)
-        e.list[next[task_of_event(j, job_event(j, found.a[i]))]++] = found.a[i];
+        e.list[next[found.a[i].task]++] = found.a[i].event;
     vec_release(&found);
     free(next);
-    for (size_t i = 0; i <= ntasks; i++)
+    for (size_t i = 0; mixed && i <= ntasks; i++)
         sort_by_time(j, e.list + e.first[i], e.first[i + 1] - e.first[i]);
     return e;
 }
@@ -267,6 +274,7 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
 {
     struct timeline_job j = {.t = t, .s = s, .o = o, .start = s->meta.start_mono};
     size_t ntasks = s->store.tasks.list.n;
+    uint8_t *calls;
 
     *t = (struct timeline){0};
     if (!timeline_has(s))
@@ -276,8 +284,10 @@ void timeline_build(struct timeline *t, const struct session *s, const struct ti
     *vec_push(&t->processes) = (struct timeline_process){.name = strtab_add(&t->stacks.strings, "machine")};
     look_around(&j);
     look_at(&j);
-    j.events = sort_events(&j, is_of_no_device);
-    j.calls = sort_events(&j, timeline_is_call);
+    calls = timeline_calls(&s->store.gpus);
+    j.events = sort_events(&j, ~(1u << EVENT_GPU), NULL);
+    j.calls = sort_events(&j, 1 << EVENT_GPU, calls);
+    free(calls);
     timeline_gpu_init(&j);
     timeline_gpu_plan(&j);
     timeline_memory_plan(&j);

@@ -9,11 +9,25 @@
 
 enum { STREAM_ROWS = 6, CALL_ROWS = 8 }; /* on a page */
 
+static uint8_t call_state(const struct timeline_job *j, const struct gpu_work *w)
+{
+    if (w->op == GPU_OPERATOR)
+        return TIMELINE_OPERATOR;
+    if (w->op == GPU_OVERHEAD)
+        return TIMELINE_OVERHEAD;
+    if (w->op == GPU_SYNC || strstr(strtab_get(&j->s->store.strings, w->name), "Synchronize"))
+        return TIMELINE_SYNC;
+    return TIMELINE_CALL;
+}
+
 void timeline_gpu_init(struct timeline_job *j)
 {
     gpu_trace_init(&j->gpu, j->s);
     j->device_process = mem_calloc(j->gpu.devices.n + 1, sizeof(*j->device_process));
     j->work_of = mem_calloc(j->s->store.gpus.list.n + 1, sizeof(*j->work_of));
+    j->call_states = mem_calloc(j->s->store.gpus.list.n + 1, sizeof(*j->call_states));
+    for (uint32_t id = 1; id <= j->s->store.gpus.list.n; id++)
+        j->call_states[id] = call_state(j, gpu_works_get(&j->s->store.gpus, id));
     if (j->gpu.devices.n)
         gpu_host_init(&j->host, &j->s->store);
 }
@@ -28,6 +42,7 @@ void timeline_gpu_release(struct timeline_job *j)
     vec_release(&j->launched);
     free(j->device_process);
     free(j->work_of);
+    free(j->call_states);
 }
 
 /* ---- plans ---- */
@@ -105,11 +120,16 @@ void timeline_gpu_plan(struct timeline_job *j)
         j->t->rank = j->gpu.devices.a[0].rank;
 }
 
-int timeline_is_call(const struct timeline_job *j, const struct event *ev)
+uint8_t *timeline_calls(const struct gpu_works *works)
 {
-    const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_works_get(&j->s->store.gpus, ev->attr) : NULL;
+    uint8_t *calls = mem_calloc(works->list.n + 1, 1);
 
-    return w && w->op >= GPU_RUNTIME && w->op < GPU_OPS && w->op != GPU_ALLOC && w->op != GPU_FREE;
+    for (uint32_t id = 1; id <= works->list.n; id++) {
+        unsigned op = gpu_works_get(works, id)->op;
+
+        calls[id] = op >= GPU_RUNTIME && op < GPU_OPS && op != GPU_ALLOC && op != GPU_FREE;
+    }
+    return calls;
 }
 
 void timeline_calls_plan(struct timeline_job *j, uint32_t task)
@@ -258,17 +278,6 @@ static void add_idle(struct timeline_job *j, const struct lane_plan *plan)
 
 /* ---- calls ---- */
 
-static uint8_t call_state(const struct timeline_job *j, const struct gpu_work *w)
-{
-    if (w->op == GPU_OPERATOR)
-        return TIMELINE_OPERATOR;
-    if (w->op == GPU_OVERHEAD)
-        return TIMELINE_OVERHEAD;
-    if (w->op == GPU_SYNC || strstr(strtab_get(&j->s->store.strings, w->name), "Synchronize"))
-        return TIMELINE_SYNC;
-    return TIMELINE_CALL;
-}
-
 /* The outer of two that begin together first. */
 static int outer_first(const void *pa, const void *pb)
 {
@@ -279,15 +288,6 @@ static int outer_first(const void *pa, const void *pb)
     if (a->end != b->end)
         return a->end > b->end ? -1 : 1;
     return a->event < b->event ? -1 : a->event > b->event;
-}
-
-static int is_in_order(const struct timeline_job *j, size_t first)
-{
-    size_t i = first + 1;
-
-    while (i < j->raws.n && outer_first(&j->raws.a[i - 1], &j->raws.a[i]) < 0)
-        i++;
-    return i >= j->raws.n;
 }
 
 /* The depth of a call is how many others go on at its start. What is too deep for a page is left out. */
@@ -315,13 +315,15 @@ static void nest(struct timeline_job *j, size_t first)
 static void add_calls(struct timeline_job *j, const struct lane_plan *plan)
 {
     size_t first = j->raws.n;
+    int mixed = 0;
 
     for (size_t i = 0; i < plan->nevents; i++) {
-        const struct event *ev = job_event(j, plan->events[i]);
+        uint8_t state = j->call_states[job_event(j, plan->events[i])->attr];
 
-        *vec_push(&j->raws) = raw_of(j, plan->events[i], call_state(j, gpu_work_of(&j->gpu, ev)));
+        *vec_push(&j->raws) = raw_of(j, plan->events[i], state);
+        mixed |= i && outer_first(&j->raws.a[j->raws.n - 2], &j->raws.a[j->raws.n - 1]) > 0;
     }
-    if (!is_in_order(j, first))
+    if (mixed)
         qsort(j->raws.a + first, j->raws.n - first, sizeof(*j->raws.a), outer_first);
     nest(j, first);
 }

@@ -88,6 +88,7 @@ struct timeline_job {
     struct gpu_host host;          /* where there is a device */
     uint32_t *device_process;      /* device -> index into t->processes; 0: not made */
     uint32_t *work_of;             /* work id -> index into t->works + 1 */
+    uint8_t *call_states;          /* work id -> its calls' state */
     struct map call_span;          /* event of a call -> its span + 1 */
     VEC(struct launched) launched; /* whose call's span is to be found */
 };
@@ -130,7 +131,7 @@ void timeline_gpu_init(struct timeline_job *j);
 void timeline_gpu_release(struct timeline_job *j);
 void timeline_gpu_plan(struct timeline_job *j);
 void timeline_calls_plan(struct timeline_job *j, uint32_t task);
-int timeline_is_call(const struct timeline_job *j, const struct event *ev);
+uint8_t *timeline_calls(const struct gpu_works *works); /* by id: whether it is one; owned by the caller */
 uint32_t timeline_gpu_process(struct timeline_job *j, uint32_t device); /* index; makes it */
 void timeline_gpu_lane(struct timeline_job *j, struct lane_plan *plan);
 /* The same of memory on devices, whose lanes are of metrics. */

@@ -8,7 +8,8 @@
 
 enum { MANY_TIMES = 8 /* as many spans as a page has room for are very many */ };
 
-typedef size_t (*counter)(const struct timeline_job *j, uint64_t ns);
+/* How many are left at that resolution; where it is more than `most`, any number beyond. */
+typedef size_t (*counter)(const struct timeline_job *j, uint64_t ns, size_t most);
 
 /* A resolution at which at most so many are left, and at half of which there would be more. */
 static uint64_t find_resolution(const struct timeline_job *j, size_t most, counter count)
@@ -18,7 +19,7 @@ static uint64_t find_resolution(const struct timeline_job *j, size_t most, count
     while (low < high) {
         unsigned middle = (low + high) / 2;
 
-        if (count(j, (uint64_t)FIRST_NS << middle) <= most)
+        if (count(j, (uint64_t)FIRST_NS << middle, most) <= most)
             high = middle;
         else
             low = middle + 1;
@@ -43,14 +44,14 @@ static size_t run_length(const struct timeline_job *j, const struct raw_span *a,
     return k - i > 1 ? k - i : 1;
 }
 
-static size_t count_spans(const struct timeline_job *j, uint64_t resolution)
+static size_t count_spans(const struct timeline_job *j, uint64_t resolution, size_t most)
 {
     size_t count = 0;
 
     for (size_t p = 0; p < j->plans.n; p++) {
         const struct lane_plan *plan = &j->plans.a[p];
 
-        for (size_t i = 0; i < plan->nraw; count++)
+        for (size_t i = 0; i < plan->nraw && count <= most; count++)
             i += run_length(j, j->raws.a + plan->raw, plan->nraw, i, resolution);
     }
     return count;
@@ -252,7 +253,7 @@ static int is_sample(const struct timeline_job *j, uint32_t index)
     return job_event(j, index)->kind == EVENT_SAMPLE;
 }
 
-static size_t count_ticks(const struct timeline_job *j, uint64_t bin)
+static size_t count_ticks(const struct timeline_job *j, uint64_t bin, size_t most)
 {
     size_t count = 0;
 
@@ -260,7 +261,9 @@ static size_t count_ticks(const struct timeline_job *j, uint64_t bin)
         const struct lane_plan *plan = &j->plans.a[p];
         uint64_t last = UINT64_MAX;
 
-        for (size_t i = 0; plan->lane.kind == TIMELINE_THREAD && i < plan->nevents; i++) {
+        if (plan->lane.kind != TIMELINE_THREAD)
+            continue;
+        for (size_t i = 0; i < plan->nevents && count <= most; i++) {
             uint64_t at = job_time(j, job_event(j, plan->events[i])->ts) / bin;
 
             if (!is_sample(j, plan->events[i]))
@@ -274,7 +277,7 @@ static size_t count_ticks(const struct timeline_job *j, uint64_t bin)
 
 static uint64_t tick_bin(const struct timeline_job *j)
 {
-    if (!j->o->max_ticks || count_ticks(j, 1) <= j->o->max_ticks)
+    if (!j->o->max_ticks || count_ticks(j, 1, j->o->max_ticks) <= j->o->max_ticks)
         return 0;
     return find_resolution(j, j->o->max_ticks, count_ticks);
 }
@@ -308,8 +311,8 @@ static uint64_t point_bin(const struct timeline_job *j)
 {
     size_t n = j->memory.steps.n;
 
-    for (size_t i = 0; i < j->s->store.events.n; i++)
-        n += j->s->store.events.a[i].kind == EVENT_METRIC;
+    store_each(&j->s->store, i, 1 << EVENT_METRIC)
+        n++;
     if (!j->o->max_points || n <= j->o->max_points)
         return 0;
     return j->t->end / (j->o->max_points / (j->plans.n ? j->plans.n : 1) + 1) + 1;

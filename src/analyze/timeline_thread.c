@@ -211,9 +211,8 @@ void timeline_raws_end(struct timeline_job *j, struct lane_plan *plan)
         i++;
     if (i < plan->nraw)
         sort_by_depth(a, plan->nraw);
-    for (i = 0; i < plan->nraw; i++)
-        if (a[i].depth >= plan->lane.depth)
-            plan->lane.depth = (uint16_t)(a[i].depth + 1);
+    if (a[plan->nraw - 1].depth >= plan->lane.depth)
+        plan->lane.depth = (uint16_t)(a[plan->nraw - 1].depth + 1);
 }
 
 void timeline_marks(struct timeline_job *j, struct lane_plan *plan)

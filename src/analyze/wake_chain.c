@@ -16,17 +16,12 @@ enum { LEFT_OF_ONE = 2000, LEFT_OF_ALL = 50000000 };
 
 static int is_span(const struct event *ev)
 {
-    return ev->kind == EVENT_OFFCPU && !(ev->flags & EVENT_SHORT);
-}
-
-static int is_gil(const struct event *ev)
-{
-    return ev->kind == EVENT_GIL && !(ev->flags & EVENT_SHORT);
+    return !(ev->flags & EVENT_SHORT);
 }
 
 static int is_sample(const struct event *ev)
 {
-    return ev->kind == EVENT_SAMPLE && ev->stack;
+    return ev->stack != 0;
 }
 
 struct order {
@@ -59,15 +54,16 @@ static void sort_lane(const struct store *s, uint32_t *order, size_t n)
     free(sorted);
 }
 
-void wake_lane_init(struct wake_lane *l, const struct store *s, int (*is)(const struct event *ev))
+void wake_lane_init(struct wake_lane *l, const struct store *s, unsigned kinds,
+                    int (*is)(const struct event *ev))
 {
     size_t tasks = s->tasks.list.n, n = 0;
     uint32_t *next = mem_calloc(tasks + 2, sizeof(*next));
     VEC(uint32_t) found = {0}; /* events are many, and looked through once */
 
     l->first = mem_calloc(tasks + 2, sizeof(*l->first));
-    for (size_t i = 0; i < s->events.n; i++)
-        if (is(&s->events.a[i]) && s->events.a[i].task <= tasks)
+    store_each(s, i, kinds)
+        if ((!is || is(&s->events.a[i])) && s->events.a[i].task <= tasks)
             *vec_push(&found) = (uint32_t)i;
     for (size_t i = 0; i < found.n; i++)
         next[s->events.a[found.a[i]].task]++;
@@ -111,9 +107,9 @@ uint32_t wake_lane_find(const struct wake_lane *l, const struct store *s, uint32
 void wake_chain_init(struct wake_chain *c, const struct store *s)
 {
     *c = (struct wake_chain){.s = s, .left = LEFT_OF_ALL};
-    wake_lane_init(&c->spans, s, is_span);
-    wake_lane_init(&c->gils, s, is_gil);
-    wake_lane_init(&c->samples, s, is_sample);
+    wake_lane_init(&c->spans, s, 1 << EVENT_OFFCPU, is_span);
+    wake_lane_init(&c->gils, s, 1 << EVENT_GIL, is_span);
+    wake_lane_init(&c->samples, s, 1 << EVENT_SAMPLE, is_sample);
 }
 
 void wake_chain_release(struct wake_chain *c)

@@ -23,8 +23,9 @@ struct wake_lane {
     uint32_t *order; /* events by task, by time */
 };
 
-/* Those that is() takes. s must not change meanwhile. */
-void wake_lane_init(struct wake_lane *l, const struct store *s, int (*is)(const struct event *ev));
+/* Those of the kinds, bits, that is() takes; NULL: all of them. s must not change meanwhile. */
+void wake_lane_init(struct wake_lane *l, const struct store *s, unsigned kinds,
+                    int (*is)(const struct event *ev));
 void wake_lane_release(struct wake_lane *l);
 
 /* The first of a thread's that begins at ts or later, an index into `order`; the next thread's where there is

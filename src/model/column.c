@@ -116,6 +116,8 @@ static uint64_t varint(struct cursor *c)
 {
     uint64_t v = 0;
 
+    if (c->p < c->end && *c->p < 0x80)
+        return *c->p++;
     for (unsigned shift = 0; shift < 64 && c->p < c->end; shift += 7) {
         uint8_t byte = *c->p++;
 
@@ -135,6 +137,26 @@ static void get_varints(struct cursor *c, uint64_t *v, size_t n, int delta)
         v[i] = before = delta ? column_unzigzag(varint(c), before) : varint(c);
 }
 
+/* The lowest bytes first. Most columns have three at most: these take one pass. */
+static void join_planes(uint64_t *v, const uint8_t *p, size_t n, size_t width)
+{
+    const uint8_t *b = width > 1 ? p + n : NULL, *c = width > 2 ? p + 2 * n : NULL;
+
+    if (!b) {
+        for (size_t i = 0; i < n; i++)
+            v[i] = p[i];
+    } else if (!c) {
+        for (size_t i = 0; i < n; i++)
+            v[i] = (uint64_t)(p[i] | b[i] << 8);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            v[i] = (uint64_t)(p[i] | b[i] << 8 | c[i] << 16);
+    }
+    for (size_t k = 3; k < width; k++)
+        for (size_t i = 0; i < n; i++)
+            v[i] |= (uint64_t)p[k * n + i] << (8 * k);
+}
+
 static void get_planes(struct cursor *c, uint64_t *v, size_t n, int delta)
 {
     size_t width = cursor_uint(c, 1);
@@ -145,10 +167,7 @@ static void get_planes(struct cursor *c, uint64_t *v, size_t n, int delta)
         c->bad = 1;
         return;
     }
-    memset(v, 0, n * sizeof(*v));
-    for (size_t k = 0; k < width; k++)
-        for (size_t i = 0; i < n; i++)
-            v[i] |= (uint64_t)p[k * n + i] << (8 * k);
+    join_planes(v, p, n, width);
     for (size_t i = 0; delta && i < n; i++)
         v[i] = before = column_unzigzag(v[i], before);
 }

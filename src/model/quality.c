@@ -57,12 +57,10 @@ static void count_samples(struct quality *q, const struct store *s)
     uint8_t *unnamed = unnamed_stacks(q, s);
     uint64_t samples = 0;
 
-    for (size_t i = 0; i < s->events.n; i++) {
+    store_each(s, i, 1 << EVENT_SAMPLE) {
         const struct event *ev = &s->events.a[i];
         uint64_t n = ev->value ? ev->value : 1;
 
-        if (ev->kind != EVENT_SAMPLE)
-            continue;
         samples += n;
         q->unwound += ev->flags & EVENT_ROOT ? n : 0;
         q->truncated += ev->flags & EVENT_TRUNCATED ? n : 0;

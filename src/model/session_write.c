@@ -330,12 +330,7 @@ int session_reload(struct session_writer *w, struct err *e)
         /* Events that a full disk kept from being written are still in the store: keep them too. */
         for (size_t i = 0; i < w->store->events.n; i++)
             *vec_push(&read.events) = w->store->events.a[i];
-        vec_release(&w->store->events);
-        w->store->events.a = read.events.a;
-        w->store->events.n = read.events.n;
-        w->store->events.cap = read.events.cap;
-        read.events.a = NULL;
-        read.events.n = read.events.cap = 0;
+        store_replace_events(w->store, &read);
         store_events_sort(w->store->events.a, w->store->events.n, 1);
         store_release(&read);
     }

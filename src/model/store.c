@@ -13,7 +13,15 @@ void store_release(struct store *s)
     gpu_works_release(&s->gpus);
     origins_release(&s->origins);
     vec_release(&s->events);
+    event_kinds_release(&s->kinds);
     vec_release(&s->counters);
+}
+
+void store_replace_events(struct store *s, struct store *from)
+{
+    event_kinds_release(&s->kinds);
+    vec_release(&s->events);
+    vec_swap(&s->events, &from->events);
 }
 
 void store_set_counter(struct store *s, const char *name, uint64_t value)

@@ -117,54 +117,132 @@ int store_events_put(struct wlog_payload *p, const struct event *ev, size_t n, s
     return 0;
 }
 
+static int same_run_at(const struct columns *c, size_t i)
+{
+    return c->kind[i] == c->kind[i - 1] && c->task[i] == c->task[i - 1];
+}
+
 static size_t count_runs(const struct columns *c, size_t n)
 {
     size_t runs = n > 0;
 
     for (size_t i = 1; i < n; i++)
-        runs += c->kind[i] != c->kind[i - 1] || c->task[i] != c->task[i - 1];
+        runs += !same_run_at(c, i);
     return runs;
 }
 
-static int rows_get(struct store *s, const struct columns *c, size_t n, uint64_t from, uint64_t period)
+/* ---- rows ---- */
+
+/* Times into the column of steps. */
+static void times_get(const struct columns *c, size_t n, uint64_t from, uint64_t period)
 {
     uint64_t base = 0, m = 0;
-    struct event *ev;
     size_t run = 0;
 
-    vec_reserve(&s->events, s->events.n + n);
-    ev = s->events.a + s->events.n;
     for (size_t i = 0; i < n; i++) {
         uint64_t r = (c->rest[i] >> 1) ^ -(c->rest[i] & 1);
 
-        if (!i || c->kind[i] != c->kind[i - 1] || c->task[i] != c->task[i - 1]) {
+        if (!i || !same_run_at(c, i)) {
             base = from + c->first[run++];
             m = 0;
         }
         m += c->step[i];
-        if (c->kind[i] > UINT16_MAX || c->cpu[i] > UINT16_MAX || c->flags[i] > UINT16_MAX ||
-            c->task[i] > s->tasks.list.n || c->stack[i] > s->stacks.nodes.n ||
-            c->metric[i] > strtab_count(&s->strings) || c->attr[i] > UINT32_MAX)
-            return -1;
-        ev[i] = (struct event){.ts = base + m * period + r,
-                               .dur = c->dur[i],
-                               .value = c->value[i],
-                               .task = (uint32_t)c->task[i],
-                               .stack = (uint32_t)c->stack[i],
-                               .metric = (uint32_t)c->metric[i],
-                               .attr = (uint32_t)c->attr[i],
-                               .cpu = (uint16_t)c->cpu[i],
-                               .flags = (uint16_t)c->flags[i],
-                               .kind = (uint16_t)c->kind[i]};
+        c->step[i] = base + m * period + r;
     }
-    s->events.n += n;
-    return 0;
+}
+
+static int in_range(const struct store *s, const struct columns *c, size_t n)
+{
+    uint64_t kind = 0, cpu = 0, flags = 0, task = 0, stack = 0, metric = 0, attr = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        kind |= c->kind[i];
+        cpu |= c->cpu[i];
+        flags |= c->flags[i];
+        attr |= c->attr[i];
+        task = c->task[i] > task ? c->task[i] : task;
+        stack = c->stack[i] > stack ? c->stack[i] : stack;
+        metric = c->metric[i] > metric ? c->metric[i] : metric;
+    }
+    return (kind | cpu | flags) <= UINT16_MAX && attr <= UINT32_MAX && task <= s->tasks.list.n &&
+           stack <= s->stacks.nodes.n && metric <= strtab_count(&s->strings);
+}
+
+static struct event row(const struct columns *c, size_t i)
+{
+    return (struct event){.ts = c->step[i],
+                          .dur = c->dur[i],
+                          .value = c->value[i],
+                          .task = (uint32_t)c->task[i],
+                          .stack = (uint32_t)c->stack[i],
+                          .metric = (uint32_t)c->metric[i],
+                          .attr = (uint32_t)c->attr[i],
+                          .cpu = (uint16_t)c->cpu[i],
+                          .flags = (uint16_t)c->flags[i],
+                          .kind = (uint16_t)c->kind[i]};
+}
+
+/* A run whose rows from `at` on are to come. */
+struct head {
+    size_t at, end;
+};
+
+static struct head *heads(const struct columns *c, size_t n, size_t runs)
+{
+    struct head *h = mem_alloc(runs * sizeof(*h));
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!i || !same_run_at(c, i))
+            h[k++].at = i;
+        h[k - 1].end = i + 1;
+    }
+    return h;
+}
+
+static int is_earlier(const uint64_t *ts, const struct head *a, const struct head *b)
+{
+    return ts[a->at] != ts[b->at] ? ts[a->at] < ts[b->at] : a->at < b->at;
+}
+
+/* The heap's element i comes to where it belongs. */
+static void sift(const uint64_t *ts, struct head *h, size_t n, size_t i)
+{
+    struct head x = h[i];
+
+    for (size_t k = 2 * i + 1; k < n; i = k, k = 2 * i + 1) {
+        if (k + 1 < n && is_earlier(ts, &h[k + 1], &h[k]))
+            k++;
+        if (!is_earlier(ts, &h[k], &x))
+            break;
+        h[i] = h[k];
+    }
+    h[i] = x;
+}
+
+/* Rows of several runs, each of which is in order of time, in that order: what readers want, and cheaper now
+ * than to sort all in the end. What has one time keeps its order. */
+static void rows_get(const struct columns *c, size_t n, size_t runs, struct event *ev)
+{
+    struct head *h = heads(c, n, runs);
+
+    for (size_t i = runs / 2; i-- > 0;)
+        sift(c->step, h, runs, i);
+    for (size_t i = 0; i < n; i++) {
+        ev[i] = row(c, h[0].at++);
+        if (h[0].at == h[0].end)
+            h[0] = h[--runs];
+        if (runs)
+            sift(c->step, h, runs, 0);
+    }
+    free(h);
 }
 
 int store_events_get(struct store *s, struct cursor *cur, size_t n)
 {
     uint64_t from = cursor_varint(cur), period;
     struct columns c;
+    size_t runs;
     int rc = -1;
 
     cursor_varint(cur); /* the last time: for those who skip blocks by time */
@@ -178,12 +256,19 @@ int store_events_get(struct store *s, struct cursor *cur, size_t n)
     column_get(cur, c.attr, n);
     column_get(cur, c.value, n);
     column_get(cur, c.dur, n);
-    column_get(cur, c.first, count_runs(&c, n));
+    runs = count_runs(&c, n);
+    column_get(cur, c.first, runs);
     column_get(cur, c.step, n);
     column_get(cur, c.rest, n);
     column_get(cur, c.stack, n);
-    if (!cur->bad)
-        rc = rows_get(s, &c, n, from, period);
+    if (!cur->bad && in_range(s, &c, n)) {
+        times_get(&c, n, from, period);
+        vec_reserve(&s->events, s->events.n + n);
+        if (n)
+            rows_get(&c, n, runs, s->events.a + s->events.n);
+        s->events.n += n;
+        rc = 0;
+    }
     free(c.kind);
     return rc;
 }

@@ -326,6 +326,7 @@ static void settle(struct store *s)
         if (s->frames.modules.a[i].task > n)
             s->frames.modules.a[i].task = 0;
     store_events_sort(s->events.a, s->events.n, 1);
+    event_kinds_init(&s->kinds, s->events.a, s->events.n);
 }
 
 /* The next block, taken in. As wlog_next(); -2: of a newer version, with `e`. */

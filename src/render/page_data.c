@@ -214,27 +214,23 @@ typedef VEC(struct pair) pairs;
 /* The pairs of one slice at a time, in order. */
 struct adder {
     pairs *to;
-    uint32_t slice;
-    uint64_t *sum;         /* by box */
-    VEC(uint32_t) touched; /* the boxes that have one */
+    uint32_t slice, nboxes;
+    uint64_t *sum;     /* by box */
+    uint64_t *touched; /* a bit a box: it has one */
 };
 
-static int by_number(const void *a, const void *b)
+static void end_box(struct adder *a, uint32_t box)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
+    *vec_push(a->to) = (struct pair){a->slice, box, a->sum[box]};
+    a->sum[box] = 0;
 }
 
 static void end_slice(struct adder *a)
 {
-    if (a->touched.n)
-        qsort(a->touched.a, a->touched.n, sizeof(*a->touched.a), by_number);
-    for (size_t i = 0; i < a->touched.n; i++) {
-        *vec_push(a->to) = (struct pair){a->slice, a->touched.a[i], a->sum[a->touched.a[i]]};
-        a->sum[a->touched.a[i]] = 0;
+    for (uint32_t i = 0; i <= a->nboxes / 64; i++) {
+        for (; a->touched[i]; a->touched[i] &= a->touched[i] - 1)
+            end_box(a, i * 64 + (uint32_t)__builtin_ctzll(a->touched[i]));
     }
-    vec_clear(&a->touched);
 }
 
 /* Slices come in order. */
@@ -243,21 +239,27 @@ static void add_to_slice(struct adder *a, uint32_t slice, uint32_t box, uint64_t
     if (slice != a->slice)
         end_slice(a);
     a->slice = slice;
-    if (!a->sum[box] && value)
-        *vec_push(&a->touched) = box;
+    if (!value)
+        return;
+    a->touched[box / 64] |= 1ull << box % 64;
     a->sum[box] += value;
 }
 
 static struct adder adder_init(const struct encoder *x, pairs *to)
 {
-    return (struct adder){.to = to, .sum = mem_calloc(x->flame.boxes.n, sizeof(uint64_t))};
+    size_t n = x->flame.boxes.n;
+
+    return (struct adder){.to = to,
+                          .nboxes = (uint32_t)n,
+                          .sum = mem_calloc(n, sizeof(uint64_t)),
+                          .touched = mem_calloc(n / 64 + 1, sizeof(uint64_t))};
 }
 
 static void adder_release(struct adder *a)
 {
     end_slice(a);
     free(a->sum);
-    vec_release(&a->touched);
+    free(a->touched);
 }
 
 /* Half as many slices, twice as long. */
