@@ -25,8 +25,10 @@ static void release_run(struct compare_run *r)
     free(r->key);
     profile_release(&r->p);
     vec_release(&r->measures);
-    for (int l = 0; l < COMPARE_NAMED_LEVELS; l++)
+    for (int l = 0; l < COMPARE_NAMED_LEVELS; l++) {
         vec_release(&r->named[l].list);
+        compare_slices_free(r->named[l].slices);
+    }
     vec_release(&r->parts);
     if (r->topology)
         graph_release(r->topology);
@@ -180,6 +182,11 @@ static void describe_sides(struct compare *c)
         side->weight += c->runs.a[i].sum;
         side->per += c->runs.a[i].per;
     }
+    for (int side = 0; side < COMPARISON_SIDES; side++)
+        if (!out->side[side].weight && out->side[!side].weight)
+            *vec_push(&out->notes) =
+                mem_printf("the %s side has no %s of %s: what the other one has is neither new nor gone",
+                           labels[side], out->unit, out->metric);
 }
 
 static void describe(struct compare *c)

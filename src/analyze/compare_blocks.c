@@ -62,16 +62,42 @@ static void fill(struct blocks *b)
     }
 }
 
-void compare_block_errors(const struct compare *c, const struct compare_run *run,
-                          const struct compare_rows *rows, const uint32_t *list, size_t n, double *error)
+/* Of what has names. */
+static size_t slice_errors(const struct compare_run *run, const struct compare_rows *rows,
+                           const uint32_t *list, size_t n, double *error)
+{
+    const struct compare_slices *s = rows->slices[run->side];
+    const uint32_t *name = rows->name[run->side];
+    int share = rows->unit == COMPARISON_SHARE;
+    double *value, *e;
+
+    if (!s || !s->n)
+        return 0;
+    value = mem_calloc(n * s->n + 1, sizeof(*value));
+    e = mem_calloc(n + 1, sizeof(*e));
+    for (size_t i = 0; i < n; i++)
+        if (name[list[i]])
+            memcpy(value + i * s->n, s->value + (name[list[i]] - 1) * s->n, s->n * sizeof(*value));
+    stats_block_errors(value, share ? s->weight : NULL, n, s->n, e);
+    for (size_t i = 0; i < n; i++) /* a share, or the mean of a slice */
+        error[list[i]] = e[i] * (share ? 1 : (double)s->n / run->per);
+    free(value);
+    free(e);
+    return s->n;
+}
+
+size_t compare_block_errors(const struct compare *c, const struct compare_run *run,
+                            const struct compare_rows *rows, const uint32_t *list, size_t n, double *error)
 {
     struct blocks b = {
         .c = c, .run = run, .rows = rows, .n = n, .nblocks = run->p.samples.n / SAMPLES_A_BLOCK};
     int share = rows->unit == COMPARISON_SHARE;
     double *e;
 
+    if (rows->name[run->side])
+        return slice_errors(run, rows, list, n, error);
     if (!rows->of || !run->ns || b.nblocks < LEAST_BLOCKS)
-        return;
+        return 0;
     b.nblocks = b.nblocks < MOST_BLOCKS ? b.nblocks : MOST_BLOCKS;
     b.row_of = mem_calloc(rows->n + 1, sizeof(*b.row_of));
     for (size_t i = 0; i < n; i++)
@@ -89,4 +115,5 @@ void compare_block_errors(const struct compare *c, const struct compare_run *run
     free(b.weight);
     free(b.seen);
     free(e);
+    return b.nblocks;
 }

@@ -95,6 +95,11 @@ static int can_judge(const struct compare *c, const struct worst *w, struct buf 
                  c->o.only ? " and a name as --only wants it" : "");
         return 0;
     }
+    if (!out->level[c->o.by].tested) {
+        buf_addf(why, "the %s are not tested (%s)", comparison_level_names(c->o.by),
+                 out->level[c->o.by].method ? out->level[c->o.by].method : "nothing tells how they vary");
+        return 0;
+    }
     if (c->freedom <= 0 && out->level[c->o.by].unit != COMPARISON_SHARE) {
         buf_addstr(why, "one run a side can be judged by shares alone (--per sample)");
         return 0;
@@ -126,7 +131,10 @@ void compare_judge(struct compare *c)
         buf_addf(&because, "nothing grew by more than %.3g %% and significantly at %.3g; most did ",
                  100 * c->o.fail_above, c->o.alpha);
         say_growth(c, w.any, &because);
-        buf_addf(&because, " (q %.2g)", w.any->value.q);
+        if (isnan(w.any->value.q))
+            buf_addstr(&because, " (not tested)");
+        else
+            buf_addf(&because, " (q %.2g)", w.any->value.q);
     }
     out->because = buf_detach(&because);
     buf_release(&why);

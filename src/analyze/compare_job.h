@@ -34,6 +34,20 @@ struct compare_named {
 
 enum { COMPARE_NAMED_LEVELS = 2 }; /* kernels, operators */
 
+/* Where a run's steps begin; none: it has too few. */
+struct compare_steps {
+    VEC(uint64_t) starts; /* CLOCK_MONOTONIC ns, rising */
+};
+
+/* Time of what has a name, by slices of one run. */
+struct compare_slices {
+    size_t n;     /* 0: too little ran */
+    size_t steps; /* made of so many; 0: of time, from `from` on for ns */
+    uint64_t from, ns;
+    double *value;  /* name * n + slice: ns */
+    double *weight; /* by slice: of all names */
+};
+
 struct compare_run {
     int side;
     char *label;
@@ -46,6 +60,7 @@ struct compare_run {
     VEC(struct compare_measure) measures;
     struct {
         VEC(struct compare_named) list;
+        struct compare_slices *slices; /* by place in the list; NULL: there are several runs a side */
     } named[COMPARE_NAMED_LEVELS];
     VEC(double) parts;
     struct graph *topology; /* NULL: none */
@@ -78,6 +93,8 @@ struct compare_rows {
     int samples;                   /* what is counted varies as samples do; else it is time */
     enum comparison_unit unit;     /* of the values */
     struct compare_divisor *whole; /* of each run */
+    const struct compare_slices *slices[COMPARISON_SIDES]; /* of one run a side, what has names; else NULL */
+    const uint32_t *name[COMPARISON_SIDES];                /* row -> its name in these + 1; 0: none */
 };
 
 /* compare_names.c: the name and module that frames are matched by. */
@@ -98,9 +115,20 @@ void compare_test(struct compare *c, const struct compare_rows *rows, struct com
 int compare_wanted(const struct compare *c, const char *name);
 
 /* compare_blocks.c: for one run a side, the standard error of the value on that side of n of the rows, by
- * row; 0: not known. */
-void compare_block_errors(const struct compare *c, const struct compare_run *run,
-                          const struct compare_rows *rows, const uint32_t *list, size_t n, double *error);
+ * row; 0: not known. Gives the number of blocks; 0: nothing is known. */
+size_t compare_block_errors(const struct compare *c, const struct compare_run *run,
+                            const struct compare_rows *rows, const uint32_t *list, size_t n, double *error);
+
+/* compare_slices.c: from and to: where what is to be added begins and ends. */
+void compare_find_steps(struct compare_steps *steps, const struct session *s);
+void compare_steps_release(struct compare_steps *steps);
+struct compare_slices *compare_slices_new(const struct compare_steps *steps, size_t names, size_t events,
+                                          uint64_t from, uint64_t to);
+void compare_slices_free(struct compare_slices *x);
+void compare_slices_add(struct compare_slices *x, const struct compare_steps *steps, size_t name, uint64_t ts,
+                        uint64_t ns);
+char *compare_slices_words(const struct compare_slices *base,
+                           const struct compare_slices *new); /* how it is tested by them */
 
 /* compare_rows.c, compare_tree.c, compare_named.c */
 void compare_rows_init(struct compare *c, struct compare_rows *rows,

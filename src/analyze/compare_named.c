@@ -29,38 +29,87 @@ static uint32_t name_of(struct compare *c, const struct store *store, const stru
     return strtab_addn(&c->strings, name, n);
 }
 
+/* Of a session, while its work is taken. */
+struct taker {
+    struct compare *c;
+    struct compare_run *run;
+    const struct store *store;
+    uint32_t *at; /* work id -> place in its level's list + 1 */
+    struct map names[COMPARE_NAMED_LEVELS];
+    struct {
+        size_t events;
+        uint64_t from, to;
+    } seen[COMPARE_NAMED_LEVELS];
+};
+
+/* The level of an event's work; -1: it is of none. */
+static int level_of_event(const struct taker *t, const struct event *ev)
+{
+    const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_works_get(&t->store->gpus, ev->attr) : NULL;
+    int none = 1, level = w ? (int)level_of(w, &none) - COMPARISON_KERNELS : -1;
+
+    return none ? -1 : level;
+}
+
+static void take_event(struct taker *t, const struct event *ev, int level)
+{
+    struct compare_named *k;
+    uint64_t end = ev->ts + ev->dur;
+
+    if (!t->at[ev->attr]) {
+        uint32_t id = name_of(t->c, t->store, gpu_works_get(&t->store->gpus, ev->attr));
+        uint64_t *known = map_put(&t->names[level], id);
+
+        if (!*known) {
+            *vec_push(&t->run->named[level].list) = (struct compare_named){.name = id};
+            *known = t->run->named[level].list.n;
+        }
+        t->at[ev->attr] = (uint32_t)*known;
+    }
+    k = &t->run->named[level].list.a[t->at[ev->attr] - 1];
+    k->ns += ev->dur;
+    k->times++;
+    if (!t->seen[level].events++)
+        t->seen[level].from = ev->ts;
+    t->seen[level].from = ev->ts < t->seen[level].from ? ev->ts : t->seen[level].from;
+    t->seen[level].to = end > t->seen[level].to ? end : t->seen[level].to;
+}
+
+/* Once more, now that names and times are known. */
+static void take_slices(struct taker *t, const struct session *s)
+{
+    struct compare_steps steps;
+
+    compare_find_steps(&steps, s);
+    for (int l = 0; l < COMPARE_NAMED_LEVELS; l++)
+        t->run->named[l].slices = compare_slices_new(&steps, t->run->named[l].list.n, t->seen[l].events,
+                                                     t->seen[l].from, t->seen[l].to);
+    for (size_t i = 0; i < t->store->events.n; i++) {
+        const struct event *ev = &t->store->events.a[i];
+        int level = level_of_event(t, ev);
+
+        if (level >= 0)
+            compare_slices_add(t->run->named[level].slices, &steps, t->at[ev->attr] - 1, ev->ts, ev->dur);
+    }
+    compare_steps_release(&steps);
+}
+
 void compare_take_named(struct compare *c, struct compare_run *run, const struct session *s)
 {
-    const struct store *store = &s->store;
-    uint32_t *at = mem_calloc(store->gpus.list.n + 1, sizeof(*at)); /* work id -> place in its list + 1 */
-    struct map names[COMPARE_NAMED_LEVELS] = {{0}};
+    struct taker t = {.c = c, .run = run, .store = &s->store};
 
-    for (size_t i = 0; i < store->events.n; i++) {
-        const struct event *ev = &store->events.a[i];
-        const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_works_get(&store->gpus, ev->attr) : NULL;
-        int none, level;
+    t.at = mem_calloc(s->store.gpus.list.n + 1, sizeof(*t.at));
+    for (size_t i = 0; i < s->store.events.n; i++) {
+        int level = level_of_event(&t, &s->store.events.a[i]);
 
-        if (!w)
-            continue;
-        level = (int)level_of(w, &none) - COMPARISON_KERNELS;
-        if (none)
-            continue;
-        if (!at[ev->attr]) {
-            uint32_t id = name_of(c, store, w);
-            uint64_t *known = map_put(&names[level], id);
-
-            if (!*known) {
-                *vec_push(&run->named[level].list) = (struct compare_named){.name = id};
-                *known = run->named[level].list.n;
-            }
-            at[ev->attr] = (uint32_t)*known;
-        }
-        run->named[level].list.a[at[ev->attr] - 1].ns += ev->dur;
-        run->named[level].list.a[at[ev->attr] - 1].times++;
+        if (level >= 0)
+            take_event(&t, &s->store.events.a[i], level);
     }
+    if (c->o.single && (t.seen[0].events || t.seen[1].events))
+        take_slices(&t, s);
     for (int l = 0; l < COMPARE_NAMED_LEVELS; l++)
-        map_release(&names[l]);
-    free(at);
+        map_release(&t.names[l]);
+    free(t.at);
 }
 
 struct named_rows {
@@ -68,6 +117,7 @@ struct named_rows {
     VEC(uint32_t) names; /* of each row */
     VEC(uint64_t) times; /* row * sides + side */
     struct map by_name;
+    uint32_t *in[COMPARISON_SIDES]; /* of one run a side: row -> place in its list + 1 */
 };
 
 static void find_names(struct compare *c, struct named_rows *x, int level)
@@ -109,6 +159,20 @@ static void fill_counts(struct compare *c, struct named_rows *x, int level)
     }
 }
 
+/* For one run a side. */
+static void add_slices(struct compare *c, struct named_rows *x, int level)
+{
+    for (size_t r = 0; r < COMPARISON_SIDES; r++) {
+        const struct compare_run *run = &c->runs.a[r];
+
+        x->in[r] = mem_calloc(x->rows.n + 1, sizeof(*x->in[r]));
+        for (size_t i = 0; i < run->named[level].list.n; i++)
+            x->in[r][*map_get(&x->by_name, run->named[level].list.a[i].name) - 1] = (uint32_t)i + 1;
+        x->rows.name[r] = x->in[r];
+        x->rows.slices[r] = run->named[level].slices;
+    }
+}
+
 static void add_rows(struct compare *c, struct named_rows *x)
 {
     size_t n = x->rows.n;
@@ -145,10 +209,14 @@ void compare_make_named(struct compare *c)
         memset(c->out->level[level].weight, 0, sizeof(c->out->level[level].weight));
         find_names(c, &x, l);
         fill_counts(c, &x, l);
+        if (c->freedom <= 0)
+            add_slices(c, &x, l);
         add_rows(c, &x);
         compare_rows_release(&x.rows);
         vec_release(&x.names);
         vec_release(&x.times);
         map_release(&x.by_name);
+        free(x.in[0]);
+        free(x.in[1]);
     }
 }

@@ -101,8 +101,6 @@ static void choose_rows(struct tester *x)
         x->wanted.a[x->like[row]] |= x->t->tested[row];
     }
     map_release(&seen);
-    for (size_t i = 0; i < x->wanted.n; i++)
-        out->level[x->rows->level].tested += x->wanted.a[i];
 }
 
 /* ---- several runs a side ---- */
@@ -191,6 +189,13 @@ static double overdispersion(const struct tester *x, const struct spread_rows *r
     return m;
 }
 
+static void describe_named(struct tester *x, const struct stats_spread *s)
+{
+    x->c->out->level[x->rows->level].method =
+        mem_printf("by how runs differ, told from all of them together (half of them by more than %.2g %%)",
+                   100 * stats_spread_own(s));
+}
+
 static void describe_runs(struct tester *x, const struct spread_rows *rows, const struct stats_spread *s)
 {
     struct comparison *out = x->c->out;
@@ -224,6 +229,8 @@ static void test_runs(struct tester *x)
     }
     if (x->rows->level == COMPARISON_FUNCTIONS)
         describe_runs(x, &rows, &spread);
+    if (x->rows->level >= COMPARISON_KERNELS && x->list.n)
+        describe_named(x, &spread);
     spread_rows_release(&rows);
 }
 
@@ -238,54 +245,110 @@ static double sampling_error(const struct tester *x, size_t row, size_t r)
     return sqrt(samples);
 }
 
-static void test_single(struct tester *x)
+/* A run a side, in so many blocks. */
+struct single {
+    double *error[COMPARISON_SIDES]; /* by row; 0: not known */
+    size_t blocks[COMPARISON_SIDES];
+    double spread; /* the median variance by that of independent samples; NAN: not known */
+    int by_name;   /* what is tested has slices of its own */
+};
+
+static void single_errors(struct single *s, const struct tester *x)
 {
     size_t n = x->list.n, known = 0;
-    double *error[2], *ratio = mem_calloc(2 * n + 1, sizeof(*ratio)), spread;
+    double *ratio = mem_calloc(2 * n + 1, sizeof(*ratio));
 
-    for (size_t r = 0; r < 2; r++) {
-        error[r] = mem_calloc(x->rows->n + 1, sizeof(**error));
-        compare_block_errors(x->c, &x->c->runs.a[r], x->rows, x->list.a, n, error[r]);
+    for (size_t r = 0; r < COMPARISON_SIDES; r++) {
+        s->error[r] = mem_calloc(x->rows->n + 1, sizeof(**s->error));
+        s->blocks[r] = compare_block_errors(x->c, &x->c->runs.a[r], x->rows, x->list.a, n, s->error[r]);
         for (size_t i = 0; i < n; i++) {
-            double least = sampling_error(x, x->list.a[i], r), e = error[r][x->list.a[i]];
+            double least = sampling_error(x, x->list.a[i], r), e = s->error[r][x->list.a[i]];
 
             if (e > 0 && least > 0)
                 ratio[known++] = e * e / (least * least);
         }
     }
-    spread = median(ratio, known);
-    if (x->rows->level == COMPARISON_FUNCTIONS) {
-        x->c->out->overdispersion = x->rows->samples ? spread : NAN;
-        free(x->c->out->method);
-        x->c->out->method = mem_strdup(known ? "one run a side: resampled in blocks of time, so how runs "
-                                               "differ from each other is not in it"
-                                             : "one run a side without times: as if samples were "
-                                               "independent; how runs differ is not in it");
-    } else if (!known) {
-        spread = x->c->out->overdispersion;
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct comparison_value *v = &x->t->values[x->list.a[i]];
-        double var = 0;
-        struct stats_difference d;
-
-        for (size_t r = 0; r < 2; r++) {
-            double least = sampling_error(x, x->list.a[i], r), e = error[r][x->list.a[i]];
-
-            if (!(e > 0) && spread > 1)
-                e = least * sqrt(spread);
-            var += fmax(e, least) * fmax(e, least);
-        }
-        if (!(var > 0)) /* nothing tells how much it varies */
-            continue;
-        d = stats_difference(v->change, sqrt(var), 30, x->c->o.alpha);
-        v->low = d.low;
-        v->high = d.high;
-        v->p = d.p;
-    }
-    free(error[0]);
-    free(error[1]);
+    s->spread = median(ratio, known);
+    s->by_name = x->rows->name[0] != NULL;
     free(ratio);
+}
+
+static void describe_single(struct tester *x, const struct single *s)
+{
+    struct comparison *out = x->c->out;
+
+    out->overdispersion = x->rows->samples ? s->spread : NAN;
+    free(out->method);
+    out->method = mem_strdup(!isnan(s->spread) ? "one run a side: resampled in blocks of time, so how runs "
+                                                 "differ from each other is not in it"
+                                               : "one run a side without times: as if samples were "
+                                                 "independent; how runs differ is not in it");
+}
+
+/* Degrees of freedom of a difference of two means, by Welch and Satterthwaite: slices may be few. */
+static double single_freedom(const struct single *s, const double *var)
+{
+    double sum = 0;
+
+    if (!s->by_name)
+        return 30;
+    for (int r = 0; r < COMPARISON_SIDES; r++)
+        sum += s->blocks[r] > 1 ? var[r] * var[r] / ((double)s->blocks[r] - 1) : 0;
+    return sum > 0 ? (var[0] + var[1]) * (var[0] + var[1]) / sum : 0;
+}
+
+static void single_test(struct tester *x, const struct single *s, uint32_t row)
+{
+    struct comparison_value *v = &x->t->values[row];
+    double var[COMPARISON_SIDES];
+    struct stats_difference d;
+
+    for (size_t r = 0; r < COMPARISON_SIDES; r++) {
+        double least = sampling_error(x, row, r), e = s->error[r][row];
+
+        if (!(e > 0) && s->spread > 1)
+            e = least * sqrt(s->spread);
+        var[r] = fmax(e, least) * fmax(e, least);
+    }
+    if (!(var[0] + var[1] > 0)) /* nothing tells how much it varies */
+        return;
+    d = stats_difference(v->change, sqrt(var[0] + var[1]), single_freedom(s, var), x->c->o.alpha);
+    v->low = d.low;
+    v->high = d.high;
+    v->p = d.p;
+}
+
+/* Says why, once. */
+static void nothing_tested(struct tester *x, const char *why)
+{
+    char **method = &x->c->out->level[x->rows->level].method;
+
+    if (x->list.n && !*method)
+        *method = mem_strdup(why);
+}
+
+static void test_single(struct tester *x)
+{
+    struct single s;
+    size_t tested = 0;
+
+    single_errors(&s, x);
+    if (x->rows->level == COMPARISON_FUNCTIONS)
+        describe_single(x, &s);
+    else if (isnan(s.spread))
+        s.spread = x->c->out->overdispersion;
+    if (s.by_name && x->rows->n)
+        x->c->out->level[x->rows->level].method =
+            compare_slices_words(x->rows->slices[0], x->rows->slices[1]);
+    for (size_t i = 0; i < x->list.n; i++)
+        if (!s.by_name || (s.blocks[0] && s.blocks[1]))
+            single_test(x, &s, x->list.a[i]);
+    for (size_t i = 0; i < x->list.n; i++)
+        tested += !isnan(x->t->values[x->list.a[i]].p);
+    if (!tested)
+        nothing_tested(x, "nothing: of one run a side nothing tells how much these vary");
+    free(s.error[0]);
+    free(s.error[1]);
 }
 
 /* ---- */
@@ -305,6 +368,27 @@ static void set_values(struct tester *x)
 static int is_test(const struct tester *x, size_t i)
 {
     return x->wanted.a[i] && !isnan(x->t->values[x->list.a[i]].p);
+}
+
+/* No share changes by more than all. */
+static void clip_intervals(struct tester *x)
+{
+    for (size_t i = 0; i < x->list.n && x->rows->unit == COMPARISON_SHARE; i++) {
+        struct comparison_value *v = &x->t->values[x->list.a[i]];
+
+        v->low = v->low < -1 ? -1 : v->low;
+        v->high = v->high > 1 ? 1 : v->high;
+    }
+}
+
+/* A side on which nothing was counted tells nothing of how its rows would vary. */
+static int side_is_empty(const struct tester *x)
+{
+    uint64_t sum[COMPARISON_SIDES] = {0};
+
+    for (size_t r = 0; r < x->rows->runs; r++)
+        sum[x->c->runs.a[r].side] += x->rows->whole[r].sum;
+    return !sum[COMPARISON_BASE] || !sum[COMPARISON_NEW];
 }
 
 /* How far the row could change: a share of all can't, one of next to nothing hardly. */
@@ -331,6 +415,7 @@ static void find_discoveries(struct tester *x)
         weight[n++] = pow(room(x, row), 2);
     }
     stats_discoveries(p, weight, p, n);
+    x->c->out->level[x->rows->level].tested = n;
     n = 0;
     for (size_t i = 0; i < x->list.n; i++) {
         struct comparison_value *v = &x->t->values[x->list.a[i]];
@@ -355,10 +440,13 @@ void compare_test(struct compare *c, const struct compare_rows *rows, struct com
     measure_shares(&x);
     set_values(&x);
     choose_rows(&x);
-    if (c->freedom > 0)
+    if (side_is_empty(&x))
+        nothing_tested(&x, "nothing: one side has none of them");
+    else if (c->freedom > 0)
         test_runs(&x);
     else
         test_single(&x);
+    clip_intervals(&x);
     find_discoveries(&x);
     vec_release(&x.list);
     vec_release(&x.wanted);

@@ -19,6 +19,7 @@ void comparison_release(struct comparison *c)
             free(c->level[l].rows.a[i].was);
         }
         vec_release(&c->level[l].rows);
+        free(c->level[l].method);
     }
     for (size_t i = 0; i < c->figures.n; i++) {
         free(c->figures.a[i].name);

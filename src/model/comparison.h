@@ -75,7 +75,7 @@ struct comparison {
     char *metric, *unit;                 /* "oncpu", "samples" */
     char *per;                           /* "sample", "second", "step", "100 (given)" */
     const char *what;                    /* "total" or "self" */
-    char *method;                        /* a sentence: how the rows were tested */
+    char *method;                        /* a sentence: how functions were tested */
     const char *certainty;               /* "high", "medium", "low" */
     double alpha, min_share, fail_above; /* fail_above 0: no gate */
     double overdispersion;               /* variance found by that of independent samples; NAN: not known */
@@ -84,6 +84,7 @@ struct comparison {
         uint64_t tested, light;          /* different tests; rows below min_share, which are left out */
         uint64_t weight[COMPARISON_SIDES]; /* of everything, in all runs together */
         enum comparison_unit unit;         /* of the rows' values */
+        char *method; /* a sentence: how these were tested, where that is not as the functions; else NULL */
     } level[COMPARISON_LEVELS];
     VEC(struct comparison_figure) figures;
     VEC(char *) notes;

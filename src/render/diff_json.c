@@ -52,6 +52,7 @@ static void put_levels(struct json_writer *w, const struct comparison *c)
     for (size_t l = 0; l < COMPARISON_LEVELS; l++) {
         json_object(w, comparison_level_names((enum comparison_level)l));
         json_str(w, "value", units[c->level[l].unit]);
+        json_str(w, "method", c->level[l].method);
         json_u64(w, "tests", c->level[l].tested);
         json_u64(w, "below_min_share", c->level[l].light);
         json_array(w, "rows");

@@ -77,8 +77,19 @@ static char *per_words(const struct comparison *c, enum comparison_level by)
                       what, of, c->per, metric, c->side[0].per, c->side[1].per);
 }
 
+/* Kernels and operators beside the level that was asked for. */
+static void named_words(struct diff_words *w, const struct comparison *c, enum comparison_level by)
+{
+    for (int l = COMPARISON_KERNELS; l < COMPARISON_LEVELS; l++)
+        if (l != (int)by && c->level[l].method && c->level[l].rows.n)
+            *vec_push(&w->list) =
+                mem_printf("%s, tested: %s; %llu of them", comparison_level_names((enum comparison_level)l),
+                           c->level[l].method, (unsigned long long)c->level[l].tested);
+}
+
 void diff_words(struct diff_words *w, const struct comparison *c, enum comparison_level by)
 {
+    const char *method = c->level[by].method ? c->level[by].method : c->method;
     char *text;
 
     *vec_push(&w->list) = side_words(c, &c->side[COMPARISON_BASE]);
@@ -87,9 +98,10 @@ void diff_words(struct diff_words *w, const struct comparison *c, enum compariso
     *vec_push(&w->list) = mem_printf(
         "tested: %s; %llu %s of %.3g %% or more; significant where the false discovery rate q <= %.3g; "
         "intervals at %.4g %%",
-        c->method ? c->method : "nothing", (unsigned long long)c->level[by].tested,
+        method ? method : "nothing", (unsigned long long)c->level[by].tested,
         c->level[by].tested == 1 ? comparison_level_name(by) : comparison_level_names(by), 100 * c->min_share,
         c->alpha, 100 * (1 - c->alpha));
+    named_words(w, c, by);
     text = isnan(c->overdispersion)
                ? mem_printf("certainty: %s", c->certainty)
                : mem_printf("certainty: %s; the median variance is %.2g times that of independent samples",

@@ -287,4 +287,22 @@ assert not figures["GPU idle"]["significant"]' "$output"
     "$WPROF" diff --json --min-share 0 control test >d.json
     "$PYTHON" "$ROOT/tests/cli/diff_kineto.py" d.json "$data/diff-control.json.gz" "$data/diff-test.json.gz"
     value d.json '{f["name"] for f in d["figures"]} >= {"wall", "GPU busy", "GPU idle", "step, median"}'
+    # Six steps a side tell how much kernels vary within a run.
+    value d.json 'd["kernels"]["tests"] > 50 and "resampled in 6 steps" in d["kernels"]["method"] and d["certainty"] == "low"'
+    value d.json '[(r["significant"], r["change"] > 0) for r in d["kernels"]["rows"] if r["name"].startswith("Memcpy DtoD")] == [(True, True)]'
+    run -1 "$WPROF" diff --by kernel --fail-above 5% control test
+    [[ ${lines[-1]} == "FAIL: Memcpy DtoD"* && $output == *"tested: one run a side, resampled in 6 steps"* ]]
+    run -0 "$WPROF" diff --by kernel --fail-above 5% control control
+    [[ ${lines[-1]} == "pass: "* ]]
+    "$WPROF" diff --format html -o d.html control test
+    grep -q "kernels, tested: one run a side" d.html
+}
+
+@test "diff: of a side where nothing was counted nothing is tested" {
+    printf 'main;a 300\nmain;b 200\n' >full.folded
+    run -0 "$WPROF" diff full.folded a
+    [[ $output == *"tested: nothing: one side has none of them; 0 functions"* ]]
+    [[ $output == *"note: the new side has no samples of oncpu"* && $output != *"< 0.0001"* ]]
+    run -3 "$WPROF" diff --fail-above 5% full.folded a
+    [[ ${lines[-1]} == "can't judge: the new side has no samples of oncpu" ]]
 }

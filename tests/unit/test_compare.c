@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comparisons of simulated runs, whose differences are known; `make bench` does many more of them. Seeds are
  * fixed: what is found is the same each time. */
-#include "compare_simulation.h"
+#include "kernels_simulation.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,12 +60,55 @@ static void planted_growth(void **state)
     assert_in_range(r.found, 40, 50);
 }
 
+/* Kernels of one run a side, by steps that are marked and by those that are not. */
+static void kernels_of_one_run(void **state)
+{
+#define TRACE(STEPS) .steps = STEPS, .kernels = 12, .calls = 6, .variation = 0.05, .alpha = 0.01
+    static const struct kernels_simulation equal[] = {{TRACE(6)}, {TRACE(20)}, {TRACE(20), .unmarked = 1}},
+                                           slower = {TRACE(60), .growth = 0.1};
+    struct simulation_rates r;
+
+    for (size_t i = 0; i < ARRAY_SIZE(equal); i++) {
+        r = kernels_simulate(&equal[i], NULL, 40, i + 1);
+        assert_in_range(r.any, 0, 1);
+        assert_int_equal(r.gates, 0);
+    }
+    r = kernels_simulate(&slower, NULL, 20, 1);
+    assert_in_range(r.found, 19, 20);
+}
+
+/* Four steps and few events: nothing tells how they vary, whatever the change is. */
+static void too_few_kernels(void **state)
+{
+    static const struct kernels_simulation few = {
+        .steps = 4, .kernels = 5, .calls = 1, .growth = 5, .variation = 0.01, .alpha = 0.01};
+    struct compare_opts o = {.alpha = 0.01, .min_share = 0.01, .single = 1};
+    struct compare *c = compare_new(&o);
+    struct comparison result = {0};
+    struct stats_random r = {1};
+
+    for (int side = 0; side < COMPARISON_SIDES; side++) {
+        struct session s;
+
+        kernels_run(&s, &few, &r, side ? few.growth : 0);
+        assert_int_equal(compare_add(c, side, &s, "few", NULL), 0);
+        session_release(&s);
+    }
+    compare_finish(c, &result, NULL);
+    assert_true(result.level[COMPARISON_KERNELS].rows.n > 1);
+    for (size_t i = 0; i < result.level[COMPARISON_KERNELS].rows.n; i++)
+        assert_true(isnan(result.level[COMPARISON_KERNELS].rows.a[i].value.q));
+    assert_non_null(strstr(result.level[COMPARISON_KERNELS].method, "too few"));
+    comparison_release(&result);
+    compare_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_programs),
-        cmocka_unit_test(one_run_in_bursts),
-        cmocka_unit_test(planted_growth),
+        cmocka_unit_test(equal_programs),  cmocka_unit_test(one_run_in_bursts),
+        cmocka_unit_test(planted_growth),  cmocka_unit_test(kernels_of_one_run),
+        cmocka_unit_test(too_few_kernels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
