@@ -194,7 +194,7 @@ static int read_input(struct import *im, struct input *in, struct err *e)
     const struct importer *x = im->importer;
     int rc;
 
-    if (x->run_dir)
+    if (!x->run && !x->graph)
         return err_set(e, "%s: of the format %s, a directory is wanted", in->name, x->name);
     rc =
         x->graph ? x->graph(in, &im->graph, &im->stats, e) : x->run(in, &im->store, &im->meta, &im->stats, e);
@@ -215,7 +215,7 @@ static int read_dir(struct import *im, const struct import_opts *o, const char *
         return -1;
     if (!x->run_dir)
         return err_set(e, "%s is a directory: of the format %s, a file is wanted", path, x->name);
-    if (x->run_dir(path, &im->store, &im->meta, &im->stats, e))
+    if (x->run_dir(path, o->event, &im->store, &im->meta, &im->stats, e))
         return err_wrap(e, "%s", path);
     return 0;
 }

@@ -355,6 +355,34 @@ def bench_perf_script(bench, quick):
     os.remove(text)
 
 
+def bench_perf_data(bench, quick):
+    """Copied stacks: walked, named and folded, beside perf script and a collapser."""
+    what = "perf.data with copied stacks: import and folded text"
+    data, session = os.path.join(bench.work, "dwarf.data"), os.path.join(bench.work, "dwarf")
+    burn = "import json, time\nend = time.process_time() + %d\nwhile time.process_time() < end: json.dumps([{'a': [1.5] * 50}] * 50)"
+    command = ["perf", "record", "-q", "-e", "cpu-clock", "-F", "5000", "--call-graph", "dwarf", "-o", data, "--",
+               sys.executable, "-c", burn % (1 if quick else 3)]
+    if not shutil.which("perf"):
+        bench.skip(what, "perf (linux-perf)")
+        return
+    if subprocess.run(command, capture_output=True).returncode:
+        bench.skip(what, "the right to record with perf")
+        return
+    size = os.path.getsize(data) / 1e6
+
+    def again():
+        shutil.rmtree(session, ignore_errors=True)
+        taken, folded = run([bench.wprof, "-q", "import", "-o", session, data]), run([bench.wprof, "export", session])
+        return taken[0] + folded[0], max(taken[1], folded[1]), taken[2] + folded[2]
+
+    seconds, rss, cpu = median_of(3, again)
+    collapse = f"{sys.executable} {os.path.join(HERE, 'collapse_perf.py')}"
+    theirs = run(["sh", "-c", f"timeout 600 perf script --no-inline -i {data} 2>/dev/null | {collapse} >/dev/null"])
+    bench.figure(f"{what}, {size:.0f} MB", seconds, "s", "<= 3 s for 100 MB",
+                 f"{cpu:.2g} s of CPU, {rss:.0f} MB RSS; perf script + collapse_perf.py {theirs[0]:.3g} s")
+    os.remove(data)
+
+
 def bench_start(bench):
     true = median_of(11, lambda: run(["true"])[0])
     seconds = median_of(11, lambda: run([bench.wprof, "version"])[0])
@@ -396,6 +424,7 @@ def main():
         bench_agent(bench, quick)
         bench_gpu_page(bench, quick)
         bench_perf_script(bench, quick)
+        bench_perf_data(bench, quick)
         bench_tick(bench)
         bench_recording(bench, quick)
         with open(args[1], "w") as f:

@@ -134,6 +134,16 @@ assert s["host"] == "perf-clean-vm" and s["event"] == "cpu-clock", s["host"]'
     [ "$(total s)" = "$(total t)" ]
 }
 
+@test "import perf-data: a directory, of several threads of perf's" {
+    need_perf
+    perf record -q -N --threads -o dir.data -e cpu-clock -F 997 -g -- "$WORKLOADS/split" 0.1 >perf.out 2>&1 ||
+        skip "perf knows no --threads"
+    "$WPROF" -q import -o s dir.data 2>/dev/null
+    [ "cpu-clock $(total s)" = "$(totals_by_perf dir.data)" ]
+    run -3 "$WPROF" import -o t dir.data/data
+    [[ $output == *"this is one of its files: name the directory"* ]]
+}
+
 @test "import perf-data: names only of the file that was recorded, and of perf's copy of it" {
     need_perf
     [ -d "$HOME/.debug" ] || skip "perf keeps no copies here"

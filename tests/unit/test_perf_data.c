@@ -489,7 +489,7 @@ static void test_refused(void **state)
     pd_patch(&d, 72, 1ull << 24, 8);
     pd_u64(&d, d.b.len);
     pd_u64(&d, 0);
-    refused(&d, "--threads");
+    refused(&d, "name the directory");
     buf_release(&d.b);
 }
 

@@ -164,10 +164,12 @@ static int read_parts(int dir, struct store *s, struct meta *m, struct import_st
     return !folded + !trace + !kernels;
 }
 
-static int run(const char *path, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
+static int run(const char *path, const char *event, struct store *s, struct meta *m, struct import_stats *st,
+               struct err *e)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
+    (void)event; /* it has one kind of them */
     if (dir < 0)
         return err_sys(e, errno, "open");
     rc = read_meta(dir, m, e);

@@ -43,7 +43,9 @@ const struct importer *importer_detect_dir(const char *path, struct err *e)
     for (size_t i = 0; i < nimporters; i++)
         if (importers[i]->probe_dir && importers[i]->probe_dir(path))
             return importers[i];
-    err_set(e, "%s is a directory, and no session of AIProf (meta.json, folded.txt ...): a file is wanted",
+    err_set(e,
+            "%s is a directory, and no session of AIProf (meta.json, folded.txt ...), nor what perf record "
+            "--threads writes (data, data.0 ...): a file is wanted",
             path);
     return NULL;
 }

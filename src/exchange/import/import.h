@@ -61,9 +61,11 @@ struct importer {
     /* Of formats whose frames come raw, to be named from files and symbols here: called after that was tried,
      * for those that have no name. NULL: frames come with their names. */
     void (*unnamed)(struct store *s);
-    /* Of a directory, instead of these: whether it is one of this format, and the same as run(). */
+    /* Of a directory, instead of these or besides: whether it is one of this format, and the same as run().
+     */
     int (*probe_dir)(const char *path);
-    int (*run_dir)(const char *path, struct store *s, struct meta *m, struct import_stats *st, struct err *e);
+    int (*run_dir)(const char *path, const char *event, struct store *s, struct meta *m,
+                   struct import_stats *st, struct err *e);
     /* Of a topology, instead: into an initialised graph. */
     int (*graph)(struct input *in, struct graph *g, struct import_stats *st, struct err *e);
 };

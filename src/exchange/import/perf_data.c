@@ -1,442 +1,135 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perf.data, as `perf record` writes it: to a file or through a pipe, of any machine's byte order. No perf is
- * needed. Samples become what the text of `perf script` would make of them: a process is its comm, a sample
- * counts as often as its period says, the first event is taken or that asked for.
+ * perf.data, as `perf record` writes it: to a file, through a pipe, or (--threads) into a directory; of any
+ * machine's byte order. No perf is needed. Samples become what the text of `perf script` would make of them:
+ * a process is its comm, a sample counts as often as its period says, the first event is taken or that asked
+ * for.
  */
 #include "base/io.h"
+#include "base/mem.h"
 #include "exchange/import/perf_data_names.h"
-#include "exchange/import/perf_data_stack.h"
-#include "exchange/import/perf_data_stream.h"
-#include "exchange/import/perf_data_threads.h"
+#include "exchange/import/perf_data_reader.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define MISC_COMM_EXEC (1u << 13)
-
-/* No time and no period is larger. */
-#define SENSIBLE_MAX (INT64_MAX / 4)
-
-/* What became of the samples of an event. */
-struct event_state {
-    uint64_t samples;
-    uint32_t group; /* the first event of its name */
-    uint8_t known;  /* group is set */
-};
-
-struct reader {
-    struct perf_samples out;
-    struct perf_file file;
-    struct perf_maps maps;
-    struct perf_threads threads;
-    struct perf_stack stack;
-    struct import_stats *st;
-    VEC(struct event_state) events; /* by index of file.attrs */
-    VEC(struct event) samples;      /* of the event that is taken, so far */
-    struct map counters;            /* id -> its last value, where samples tell values */
-    uint32_t taken;                 /* its group; UINT32_MAX: none yet */
-    const char *asked;              /* for an event; NULL: the first one is taken */
-};
-
-/* ---- which event ---- */
-
-static size_t bare_name(struct reader *x, size_t event, const char **name)
+/* When a file was last written; 0: it is none. */
+static double time_written(int fd)
 {
-    *name = perf_file_event_name(&x->file, event);
-    return perf_event_bare(*name, strlen(*name));
-}
+    struct stat st;
 
-static int same_name(struct reader *x, size_t a, size_t b)
-{
-    const char *name_a, *name_b;
-    size_t n = bare_name(x, a, &name_a);
-
-    return n == bare_name(x, b, &name_b) && !memcmp(name_a, name_b, n);
-}
-
-static struct event_state *event_state(struct reader *x, size_t event)
-{
-    struct event_state *state;
-
-    while (x->events.n <= event)
-        *vec_push(&x->events) = (struct event_state){0};
-    state = &x->events.a[event];
-    if (!state->known) {
-        while (state->group < event && !same_name(x, state->group, event))
-            state->group++;
-        state->known = 1;
-    }
-    return state;
-}
-
-static int is_asked(struct reader *x, size_t event)
-{
-    const char *name;
-    size_t n = bare_name(x, event, &name);
-
-    return strlen(x->asked) == n && !memcmp(name, x->asked, n);
-}
-
-/* Of the events that have samples, the first one is taken: what was taken of later ones goes again. */
-static int is_wanted(struct reader *x, size_t event, uint32_t group)
-{
-    if (x->asked)
-        return is_asked(x, event);
-    if (group < x->taken) {
-        vec_clear(&x->samples);
-        x->taken = group;
-    }
-    return group == x->taken;
-}
-
-/* ---- records ---- */
-
-/* A fixed period isn't told with each sample. */
-static uint64_t weight_of(const struct perf_attr *a, const struct perf_sample *s)
-{
-    uint64_t period = s->period;
-
-    if (!s->period_told)
-        period = perf_attr_flag(a, PERF_ATTR_FREQ) ? 1 : a->period;
-    return period ? period : 1;
-}
-
-/* a: what tells the sample's layout; of a group it is its leader, not the event. */
-static void add_sample(struct reader *x, size_t event, const struct perf_attr *a, const struct perf_rec *r,
-                       const struct perf_sample *s, uint64_t weight)
-{
-    struct event_state *state = event_state(x, event);
-
-    if (s->time > SENSIBLE_MAX || weight > SENSIBLE_MAX) {
-        import_count(x->st, IMPORT_LOST, "sample that makes no sense|samples that make no sense", 1);
-        return;
-    }
-    state->samples++;
-    if (!is_wanted(x, event, state->group))
-        return;
-    *vec_push(&x->samples) =
-        (struct event){.ts = s->time,
-                       .value = weight,
-                       .task = s->tid_told ? perf_threads_task(&x->threads, s->pid, s->tid) : 0,
-                       .stack = perf_stack_of(&x->stack, a, s, perf_rec_mode(r)),
-                       .cpu = (uint16_t)s->cpu,
-                       .kind = EVENT_SAMPLE};
-}
-
-static void count_unknown(struct reader *x)
-{
-    import_count(x->st, IMPORT_LOST,
-                 "sample of an event that is not told|samples of events that are not told", 1);
-}
-
-/* A sample that tells what counters read is one of each of them, and counts as much as they went on since. */
-static void add_counters(struct reader *x, const struct perf_attr *a, const struct perf_rec *r,
-                         const struct perf_sample *s)
-{
-    for (uint64_t i = 0; i < s->reads_n; i++) {
-        uint64_t id, value, *last, weight;
-        int event;
-
-        perf_sample_value(&x->file, a, s, i, &id, &value);
-        event = perf_file_event(&x->file, id);
-        if (event < 0) {
-            count_unknown(x);
-            continue;
-        }
-        last = map_put(&x->counters, id);
-        weight = value - *last;
-        *last = value;
-        if (weight)
-            add_sample(x, (size_t)event, a, r, s, weight);
-    }
-}
-
-static void take_sample(struct reader *x, const struct perf_rec *r)
-{
-    int event = perf_rec_event(&x->file, r);
-    const struct perf_attr *a;
-    struct perf_sample s;
-
-    if (event < 0) {
-        count_unknown(x);
-        return;
-    }
-    a = &x->file.attrs.a[event];
-    if (perf_sample_read(a, r, &s))
-        import_count(x->st, IMPORT_LOST, "sample that is not whole|samples that are not whole", 1);
-    else if (s.reads)
-        add_counters(x, a, r, &s);
-    else
-        add_sample(x, (size_t)event, a, r, &s, weight_of(a, &s));
-}
-
-static int take_comm(struct reader *x, const struct perf_rec *r)
-{
-    struct perf_words w = r->body;
-    uint32_t pid = perf_u32(&w), tid = perf_u32(&w);
-    const char *comm;
-    size_t n;
-
-    if (w.c.bad)
-        return -1;
-    comm = perf_text(&w, &n);
-    if (r->misc & MISC_COMM_EXEC)
-        perf_maps_exec(&x->maps, pid);
-    perf_threads_comm(&x->threads, tid, comm, n);
-    return 0;
-}
-
-static int take_fork(struct reader *x, const struct perf_rec *r)
-{
-    struct perf_words w = r->body;
-    uint32_t pid = perf_u32(&w), parent = perf_u32(&w), tid = perf_u32(&w), from = perf_u32(&w);
-
-    if (w.c.bad)
-        return -1;
-    perf_threads_fork(&x->threads, tid, from);
-    perf_maps_fork(&x->maps, pid, parent);
-    return 0;
-}
-
-/* LOST: an id, then how many; LOST_SAMPLES: how many. */
-static int take_lost(struct reader *x, const struct perf_rec *r)
-{
-    struct perf_words w = r->body;
-    uint64_t n = perf_u64(&w);
-
-    if (r->type == PERF_REC_LOST)
-        n = perf_u64(&w);
-    if (w.c.bad)
-        return -1;
-    import_count(x->st, IMPORT_NOTED,
-                 r->type == PERF_REC_LOST ? "record that perf lost|records that perf lost"
-                                          : "sample that the kernel dropped|samples that the kernel dropped",
-                 n);
-    return 0;
-}
-
-static int take_other(struct reader *x, const struct perf_rec *r)
-{
-    switch (r->type) {
-    case PERF_REC_COMM:
-        return take_comm(x, r);
-    case PERF_REC_FORK:
-        return take_fork(x, r);
-    case PERF_REC_MMAP:
-    case PERF_REC_MMAP2:
-        return perf_maps_mmap(&x->maps, r);
-    case PERF_REC_KSYMBOL:
-        return perf_maps_symbol(&x->maps, r);
-    case PERF_REC_LOST:
-    case PERF_REC_LOST_SAMPLES:
-        return take_lost(x, r);
-    case PERF_REC_THROTTLE:
-        import_count(x->st, IMPORT_NOTED,
-                     "time that the kernel throttled it|times that the kernel throttled it", 1);
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
         return 0;
-    case PERF_REC_SWITCH:
-    case PERF_REC_SWITCH_CPU_WIDE:
-        import_count(x->st, IMPORT_LEFT, "context switch|context switches", 1);
-        return 0;
-    case PERF_REC_EXIT:
-    case PERF_REC_UNTHROTTLE:
-        return 0; /* nothing more to be known */
-    }
-    import_count(x->st, IMPORT_LEFT, "record that says nothing of stacks|records that say nothing of stacks",
-                 1);
-    return 0;
-}
-
-static void take_record(void *ctx, const struct perf_rec *r)
-{
-    struct reader *x = ctx;
-
-    if (r->type == PERF_REC_SAMPLE)
-        take_sample(x, r);
-    else if (take_other(x, r))
-        import_count(x->st, IMPORT_LOST, "record that makes no sense|records that make no sense", 1);
-}
-
-/* ---- what is said of it ---- */
-
-static void count_samples(struct reader *x)
-{
-    const struct perf_stack_stats *stack = &x->stack.stats;
-
-    for (size_t i = 0; i < x->events.n; i++) {
-        const char *name;
-        size_t n;
-
-        if (!x->events.a[i].samples || (x->asked ? is_asked(x, i) : x->events.a[i].group == x->taken))
-            continue;
-        n = bare_name(x, i, &name);
-        perf_samples_other(&x->out, name, n, x->events.a[i].samples);
-    }
-    for (size_t i = 0; i < x->samples.n; i++) {
-        x->samples.a[i].metric = x->out.event;
-        perf_samples_add(&x->out, &x->samples.a[i]);
-    }
-    import_count(x->st, IMPORT_NOTED, "stack walked here|stacks walked here", stack->walked);
-    import_count(x->st, IMPORT_NOTED, "of these not to its beginning|of these not to their beginning",
-                 stack->ended);
-    import_count(x->st, IMPORT_LEFT,
-                 "copied stack of other than 64-bit x86 code|copied stacks of other than 64-bit x86 code",
-                 stack->unwalked);
-    import_count(x->st, IMPORT_LEFT,
-                 "user's stack in a record of its own|users' stacks in records of their own",
-                 stack->deferred);
-    import_count(x->st, IMPORT_LEFT, "sample's branches|samples' branches", stack->branches);
-}
-
-static void set_event(struct reader *x)
-{
-    const char *name;
-    size_t n;
-
-    if (x->asked || x->taken == UINT32_MAX) {
-        x->out.event = x->samples.n ? strtab_add(&x->out.s->strings, x->asked) : 0;
-        return;
-    }
-    n = bare_name(x, x->taken, &name);
-    x->out.event = strtab_addn(&x->out.s->strings, name, n);
-}
-
-static void set_text(char **to, const char *value)
-{
-    if (!value || !*value)
-        return;
-    free(*to);
-    *to = mem_strdup(value);
-}
-
-/* When it was: by the clock's reading that it has, else by when the file was written. */
-static void describe_time(const struct reader *x, struct meta *m, double written)
-{
-    const struct perf_about *a = &x->file.about;
-    uint64_t first = UINT64_MAX, last = 0;
-    double length;
-
-    for (size_t i = 0; i < x->samples.n; i++) {
-        first = x->samples.a[i].ts < first ? x->samples.a[i].ts : first;
-        last = x->samples.a[i].ts > last ? x->samples.a[i].ts : last;
-    }
-    if (!last)
-        return;
-    length = (double)(last - first) / 1e9;
-    if (a->wall_told)
-        m->start_ts = (double)a->wall_ns / 1e9 + ((double)first - (double)a->clock_ns) / 1e9;
-    else if (written > 0)
-        m->start_ts = written - length;
-    else
-        return;
-    m->end_ts = m->start_ts + length;
-    if (!a->wall_told)
-        *vec_push(&m->notes) = mem_strdup("when it was is taken from the file's time of change");
-}
-
-static void describe(const struct reader *x, struct meta *m, const struct perf_stream_stats *stats)
-{
-    const struct perf_about *a = &x->file.about;
-
-    set_text(&m->host, a->host);
-    set_text(&m->kernel, a->release);
-    set_text(&m->machine, a->arch);
-    set_text(&m->cpu_model, a->cpu);
-    m->ncpus = a->ncpus ? a->ncpus : m->ncpus;
-    if (a->version)
-        *vec_push(&m->notes) = mem_printf("perf's version: %s", a->version);
-    if (a->command)
-        *vec_push(&m->notes) = mem_printf("perf was called as: %s", a->command);
-    if (x->file.unfinished)
-        perf_note(m, mem_strdup("perf did not end it: build ids and names that it writes last are missing"));
-    if (stats->damage[0])
-        perf_note(m, mem_printf("%s (at byte %zu of %zu): what stands before is here", stats->damage,
-                                stats->cut_at, x->file.n));
-    if (stats->traced)
-        perf_note(
-            m,
-            mem_printf("%llu bytes of a hardware trace (Intel PT, CoreSight ...) are left out: they are not "
-                       "decoded",
-                       (unsigned long long)stats->traced));
-    import_count(x->st, IMPORT_LOST, "part of its header|parts of its header", x->file.bad + stats->bad);
-    import_count(x->st, IMPORT_NOTED, "record out of order|records out of order", stats->out_of_order);
-}
-
-/* ---- all of it ---- */
-
-static int read_records(struct reader *x, struct meta *m, double written, struct err *e)
-{
-    struct perf_stream_stats stats;
-
-    if (x->file.in_directory)
-        return err_set(
-            e, "perf recorded with --threads, into a directory: this is one of its files, which alone "
-               "says too little (let perf script print it: perf script -i DIR | wprof import -)");
-    perf_stream_read(&x->file, take_record, x, &stats);
-    set_event(x);
-    describe(x, m, &stats);
-    describe_time(x, m, written);
-    count_samples(x);
-    if (perf_samples_describe(&x->out,
-                              stats.damage[0] ? stats.damage : "records of `perf record` were expected", e))
-        return -1;
-    perf_names_kernel(&x->maps, m);
-    perf_names_files(&x->maps, m);
-    return 0;
-}
-
-static int read_bytes(const void *p, size_t n, double written, struct input *in, struct store *s,
-                      struct meta *m, struct import_stats *st, struct err *e)
-{
-    struct reader x = {.st = st, .taken = UINT32_MAX, .asked = in->event};
-    int rc;
-
-    perf_samples_init(&x.out, s, m, st, in->event);
-    rc = perf_file_open(&x.file, p, n, e);
-    perf_maps_init(&x.maps, s, &x.file);
-    x.threads.out = &x.out;
-    x.stack.maps = &x.maps;
-    if (!rc)
-        rc = read_records(&x, m, written, e);
-    perf_stack_release(&x.stack);
-    perf_threads_release(&x.threads);
-    perf_maps_release(&x.maps);
-    perf_file_release(&x.file);
-    perf_samples_release(&x.out);
-    vec_release(&x.events);
-    vec_release(&x.samples);
-    map_release(&x.counters);
-    return rc;
+    return (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9;
 }
 
 /* A file is mapped, what comes through a pipe or is packed is read first: names stand at its end. */
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
+    struct perf_source from = {.written = time_written(in->fd), .event = in->event};
     struct io_map map = {0};
     struct buf all = {0};
-    struct stat file;
-    double written = 0;
     int rc;
 
-    if (!fstat(in->fd, &file) && S_ISREG(file.st_mode))
-        written = (double)file.st_mtim.tv_sec + (double)file.st_mtim.tv_nsec / 1e9;
     if (in->size && !input_is_packed(in) && !in->is_utf16) {
         rc = io_map_fd(in->fd, &map, e);
         in->bytes = map.n;
-        rc = rc ? rc : read_bytes(map.p, map.n, written, in, s, m, st, e);
-        io_unmap(&map);
+        from.p = map.p;
+        from.n = map.n;
     } else {
         rc = input_read_all(in, &all, e);
-        rc = rc ? rc : read_bytes(all.data, all.len, written, in, s, m, st, e);
-        buf_release(&all);
+        from.p = all.data;
+        from.n = all.len;
     }
+    if (!rc)
+        rc = perf_source_read(&from, s, m, st, e);
+    io_unmap(&map);
+    buf_release(&all);
     return rc;
 }
 
 static int probe(const char *head, size_t n)
 {
     return perf_file_is(head, n);
+}
+
+/* ---- directories ---- */
+
+static char *part_path(const char *dir, int number)
+{
+    return number < 0 ? mem_printf("%s/data", dir) : mem_printf("%s/data.%d", dir, number);
+}
+
+static int probe_dir(const char *path)
+{
+    char *data = part_path(path, -1), head[16];
+    int fd = open(data, O_RDONLY | O_CLOEXEC | O_NONBLOCK), is = 0;
+
+    free(data);
+    if (fd < 0)
+        return 0;
+    is = read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) && perf_file_is(head, sizeof(head));
+    close(fd);
+    return is;
+}
+
+/* data.0, data.1 ... of one thread of perf's each. */
+static int read_parts(const char *dir, struct perf_source *from, struct store *s, struct meta *m,
+                      struct import_stats *st, struct err *e)
+{
+    VEC(struct io_map) maps = {0};
+    VEC(struct perf_part) parts = {0};
+    int rc = 0;
+
+    for (int i = 0; !rc; i++) {
+        char *path = part_path(dir, i);
+        struct io_map map;
+        int there = !access(path, F_OK);
+
+        rc = there ? io_map_file(path, &map, e) : 0;
+        free(path);
+        if (rc || !there)
+            break;
+        *vec_push(&maps) = map;
+        *vec_push(&parts) = (struct perf_part){map.p, map.n};
+        st->bytes += map.n;
+    }
+    from->parts = parts.a;
+    from->parts_n = parts.n;
+    if (!rc)
+        rc = perf_source_read(from, s, m, st, e);
+    for (size_t i = 0; i < maps.n; i++)
+        io_unmap(&maps.a[i]);
+    vec_release(&maps);
+    vec_release(&parts);
+    return rc;
+}
+
+static int run_dir(const char *path, const char *event, struct store *s, struct meta *m,
+                   struct import_stats *st, struct err *e)
+{
+    struct perf_source from = {.event = event};
+    char *data = part_path(path, -1);
+    int fd = open(data, O_RDONLY | O_CLOEXEC), rc;
+    struct io_map map = {0};
+
+    rc = fd < 0 ? err_set(e, "it has no file named data, as perf record --threads writes it")
+                : io_map_fd(fd, &map, e);
+    if (!rc) {
+        from.p = map.p;
+        from.n = map.n;
+        from.written = time_written(fd);
+        st->bytes += map.n;
+        rc = read_parts(path, &from, s, m, st, e);
+    }
+    io_unmap(&map);
+    if (fd >= 0)
+        close(fd);
+    free(data);
+    return rc;
 }
 
 const struct importer import_perf_data = {
@@ -446,4 +139,6 @@ const struct importer import_perf_data = {
     .probe = probe,
     .run = run,
     .unnamed = perf_names_rest,
+    .probe_dir = probe_dir,
+    .run_dir = run_dir,
 };

@@ -27,6 +27,7 @@ struct stream {
     uint64_t newest;      /* time so far */
     uint64_t round_limit; /* the newest time when the round before ended */
     uint64_t delivered;   /* the newest time that was */
+    int in_parts;         /* each has times of its own: rounds say nothing */
     struct zstream *unpacker;
     struct buf unpacked; /* ends in a piece of a record */
 };
@@ -80,6 +81,8 @@ static void flush(struct stream *x, uint64_t limit)
 static void end_round(struct stream *x)
 {
     x->stats->rounds++;
+    if (x->in_parts)
+        return;
     flush(x, x->round_limit);
     x->round_limit = x->newest;
 }
@@ -207,18 +210,30 @@ static int walk(struct stream *x, const uint8_t *p, size_t n, int stays, size_t 
     return 0;
 }
 
-void perf_stream_read(struct perf_file *f, perf_stream_sink *sink, void *ctx, struct perf_stream_stats *stats)
+/* All of a file's records; each has a compressed stream of its own. */
+static void read_part(struct stream *x, const uint8_t *p, size_t n)
 {
-    struct stream x = {.f = f, .sink = sink, .ctx = ctx, .stats = stats};
-    size_t n = f->data_end - f->data_at, done;
+    size_t done;
+
+    if (!walk(x, p, n, 1, &done) && done < n)
+        (void)damaged(x, p + done, "the last record is not whole");
+    else if (!x->stats->damage[0] && x->unpacked.len)
+        (void)damaged(x, p + n, "the last compressed record is not whole");
+    zstream_free(x->unpacker);
+    x->unpacker = NULL;
+    buf_clear(&x->unpacked);
+}
+
+void perf_stream_read(struct perf_file *f, const struct perf_part *parts, size_t n, perf_stream_sink *sink,
+                      void *ctx, struct perf_stream_stats *stats)
+{
+    struct stream x = {.f = f, .sink = sink, .ctx = ctx, .stats = stats, .in_parts = n > 0};
 
     *stats = (struct perf_stream_stats){0};
-    if (!walk(&x, f->p + f->data_at, n, 1, &done) && done < n)
-        (void)damaged(&x, f->p + f->data_at + done, "the last record is not whole");
-    else if (!stats->damage[0] && x.unpacked.len)
-        (void)damaged(&x, f->p + f->data_end, "the last compressed record is not whole");
+    read_part(&x, f->p + f->data_at, f->data_end - f->data_at);
+    for (size_t i = 0; i < n; i++)
+        read_part(&x, parts[i].p, parts[i].n);
     flush(&x, UINT64_MAX);
     vec_release(&x.queue);
-    zstream_free(x.unpacker);
     buf_release(&x.unpacked);
 }

@@ -10,6 +10,12 @@
 
 #include "exchange/import/perf_data_record.h"
 
+/* Records of one more file, which has no header. Borrowed. */
+struct perf_part {
+    const uint8_t *p;
+    size_t n;
+};
+
 /* Gets each record of the kernel. */
 typedef void perf_stream_sink(void *ctx, const struct perf_rec *r);
 
@@ -22,9 +28,9 @@ struct perf_stream_stats {
     uint64_t out_of_order; /* older than what was delivered already */
 };
 
-/* Reads all records of f, takes over what they say of events and features. Never fails: stats say how far it
- * came. */
-void perf_stream_read(struct perf_file *f, perf_stream_sink *sink, void *ctx,
-                      struct perf_stream_stats *stats);
+/* Reads all records of f and of the parts, takes over what they say of events and features. Never fails:
+ * stats say how far it came. */
+void perf_stream_read(struct perf_file *f, const struct perf_part *parts, size_t n, perf_stream_sink *sink,
+                      void *ctx, struct perf_stream_stats *stats);
 
 #endif
