@@ -2,12 +2,12 @@
 #include "command.h"
 #include "mcp_worker.h"
 
-#include "base/io.h"
 #include "base/log.h"
 #include "exchange/mcp/lines.h"
 #include "platform/clock.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,16 +50,40 @@ struct server {
 
 /* ---- in and out ---- */
 
+static void take_signals(struct server *s)
+{
+    enum signal_kind kind;
+    int signo;
+
+    while ((kind = signals_next(&s->signals, 0, &signo)) != SIGNAL_NONE)
+        s->ended |= kind != SIGNAL_CHILD;
+}
+
+/* Pieces that a pipe with room takes at once, so that a signal ends us even where nobody reads on. */
+static size_t write_piece(struct server *s, const char *p, size_t n)
+{
+    struct pollfd on[] = {{.fd = STDOUT_FILENO, .events = POLLOUT}, {.fd = s->signals.fd, .events = POLLIN}};
+    ssize_t k;
+
+    if (poll(on, ARRAY_SIZE(on), -1) < 0)
+        return 0;
+    take_signals(s);
+    if (s->ended || !on[0].revents)
+        return 0;
+    k = write(STDOUT_FILENO, p, n < PIPE_BUF ? n : PIPE_BUF);
+    if (k >= 0 || errno == EINTR || errno == EAGAIN)
+        return k > 0 ? (size_t)k : 0;
+    s->ended = 1;
+    s->failed = errno != EPIPE;
+    if (s->failed)
+        log_error("mcp: stdout: %s", strerror(errno));
+    return 0;
+}
+
 static void flush(struct server *s)
 {
-    struct err e = {0};
-
-    if (s->out.len && !s->ended && io_write_all(STDOUT_FILENO, s->out.data, s->out.len, &e)) {
-        s->ended = 1;
-        s->failed = errno != EPIPE;
-        if (s->failed)
-            log_error("mcp: stdout: %s", e.msg);
-    }
+    for (size_t at = 0; at < s->out.len && !s->ended;)
+        at += write_piece(s, s->out.data + at, s->out.len - at);
     buf_clear(&s->out);
 }
 
@@ -144,13 +168,10 @@ static void wait_and_read(struct server *s)
         {.fd = s->worker.pid > 0 ? s->worker.fd : -1, .events = POLLIN},
         {.fd = s->signals.fd, .events = POLLIN},
     };
-    enum signal_kind kind;
-    int signo;
 
     if (poll(p, ARRAY_SIZE(p), wait_ms(s)) < 0)
         return;
-    while ((kind = signals_next(&s->signals, 0, &signo)) != SIGNAL_NONE)
-        s->ended |= kind != SIGNAL_CHILD;
+    take_signals(s);
     if (s->ended)
         return;
     if (p[1].revents || (s->worker.pid > 0 && clock_monotonic() >= s->worker.deadline))

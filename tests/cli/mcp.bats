@@ -89,6 +89,7 @@ END
 
 @test "mcp: the ends that a server may come to" {
     client ends root
+    client unread root
 }
 
 @test "mcp: a session's directory goes before its archive; an archive is read as well" {

@@ -10,6 +10,7 @@ test runner's ends what hangs.
 import json
 import os
 import resource
+import select
 import shutil
 import subprocess
 import sys
@@ -355,6 +356,17 @@ def ends():
     s.process.terminate()
     assert s.process.wait() == 0
     assert s.process.stdout.read() == b""
+
+
+def unread():
+    """More than a pipe holds is answered and nobody reads it: a signal ends the server nevertheless."""
+    s = Server()
+    for i in range(64):
+        s.say({"jsonrpc": "2.0", "id": i, "method": "tools/list"})
+    select.select([s.process.stdout], [], [])
+    s.process.terminate()
+    assert s.process.wait() == 0
+    assert 0 < s.process.stdout.read().count(b"\n") < 64
 
 
 def archive():
