@@ -13,7 +13,7 @@
 
 enum { FOLDED_BYTES = 60000, STACK_BYTES = 4000 };
 
-static const char *const metrics[] = {"oncpu", "gpu", "offcpu", "gil"};
+static const char *const metrics[] = {"oncpu", "gpu", "offcpu", "gil", "alloc", "alloc-peak"};
 
 /* What a session is about, and how well it was measured. */
 static void put_session(struct json_writer *w, const struct session *s)

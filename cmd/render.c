@@ -32,7 +32,7 @@ static const struct opt options[] = {
                "html|svg|png|pdf|dot|drawio|gexf|mermaid|text",
                "what to make; all but html and svg are of the topology alone"),
     OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu",
-               "cpu|oncpu|offcpu|offwake|waker|runq|gil|gpu|timeline|topology",
+               "cpu|oncpu|offcpu|offwake|waker|runq|gil|gpu|alloc|alloc-peak|timeline|topology",
                "what to look at; oncpu and waker, as show -m has them, are cpu and offwake"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
                "to FILE, - is stdout (default: the session's name here)"),
@@ -55,9 +55,10 @@ static const struct opt options[] = {
 static const struct view {
     const char *name, *metric;
 } views[] = {
-    {"cpu", "oncpu"},      {"offcpu", "offcpu"}, {"offwake", "waker"},  {"runq", "runq"},
-    {"gil", "gil"},        {"gpu", "gpu"},       {"timeline", "oncpu"}, /* beside the timeline itself */
-    {"topology", "oncpu"},                                              /* the same */
+    {"cpu", "oncpu"},      {"offcpu", "offcpu"}, {"offwake", "waker"}, {"runq", "runq"},
+    {"gil", "gil"},        {"gpu", "gpu"},       {"alloc", "alloc"},   {"alloc-peak", "alloc-peak"},
+    {"timeline", "oncpu"}, /* beside the timeline itself */
+    {"topology", "oncpu"}, /* the same */
 };
 
 /* What a page holds at most: about 2 MB of it. */

@@ -92,7 +92,9 @@ static void show_table(struct show *x, struct table *t, const char *heading)
 /* "1234 samples", "1.2 s" */
 static void spell_amount(const struct profile_metric *m, uint64_t value, char *out, size_t n)
 {
-    if (strcmp(m->unit, "ns"))
+    if (!strcmp(m->unit, "bytes"))
+        units_size(out, n, value);
+    else if (strcmp(m->unit, "ns"))
         snprintf(out, n, "%llu %s", (unsigned long long)value, m->unit);
     else
         units_duration(out, n, value);

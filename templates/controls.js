@@ -48,6 +48,7 @@ function makeInterpreterButton(model, root) {
 const METRICS = {
     oncpu: "on the CPU", offcpu: "off the CPU", waker: "off the CPU, and who ended it",
     runq: "runnable, waiting for a CPU", gil: "waiting for the GIL, and who held it", gpu: "on the GPU",
+    alloc: "memory of GPUs allocated", "alloc-peak": "memory of GPUs held at the most",
 };
 
 /* One in each pane; all show the same. Where the zoom was, another metric may have nothing. */

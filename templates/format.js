@@ -57,5 +57,5 @@ function formatMetric(value, unit) {
 }
 
 function formatValue(value, unit) {
-    return unit === "ns" ? formatDuration(value) : formatCount(value) + " " + (value === 1 ? unit.replace(/s$/, "") : unit);
+    return unit === "ns" ? formatDuration(value) : unit === "bytes" ? formatBytes(value) : formatCount(value) + " " + (value === 1 ? unit.replace(/s$/, "") : unit);
 }

@@ -110,9 +110,9 @@ class TablePane {
             td.style.setProperty("--share", (sum ? value / sum * 100 : 0).toFixed(2) + "%");
         };
         row.dataset.frame = f;
-        cell(unit === "ns" ? formatDuration(sums.self[f]) : formatCount(sums.self[f]), "number");
+        cell(unit === "ns" || unit === "bytes" ? formatValue(sums.self[f], unit) : formatCount(sums.self[f]), "number");
         bar(sums.self[f], "self");
-        cell(unit === "ns" ? formatDuration(sums.total[f]) : formatCount(sums.total[f]), "number");
+        cell(unit === "ns" || unit === "bytes" ? formatValue(sums.total[f], unit) : formatCount(sums.total[f]), "number");
         bar(sums.total[f], "total");
         cell("", "kind", kind.label).append(makeSwatch(kind.id));
         cell(frames.func[f], "name", frames.func[f]).dir = "ltr";

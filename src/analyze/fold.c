@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/fold.h"
 
+#include "analyze/fold_bytes.h"
 #include "analyze/fold_frames.h"
 #include "analyze/wake_chain.h"
 #include "model/profile_index.h"
 
 #include <string.h>
+
+/* What of an event counts. */
+enum weighs {
+    BY_LENGTH, /* spans their time, samples how many they are */
+    BY_BYTES,  /* allocations */
+    BY_PEAK,   /* the same, of what was there when there was the most */
+};
 
 struct metric_kind {
     const char *name, *unit;
@@ -13,13 +21,18 @@ struct metric_kind {
     const char
         *by;    /* who ended the wait, or held what was waited for, and where: below this; NULL: left out */
     int chains; /* and what they did meanwhile, below that */
+    enum weighs weighs;
 };
 
-/* Spans count their time, samples their weight. */
 static const struct metric_kind metric_kinds[] = {
-    {"oncpu", "samples", EVENT_SAMPLE, NULL},       {"offcpu", "ns", EVENT_OFFCPU, NULL},
-    {"waker", "ns", EVENT_OFFCPU, "[woken by]", 1}, {"runq", "ns", EVENT_RUNQ, NULL},
-    {"gil", "ns", EVENT_GIL, "[held by]"},          {"gpu", "ns", EVENT_GPU, NULL},
+    {"oncpu", "samples", EVENT_SAMPLE, NULL},
+    {"offcpu", "ns", EVENT_OFFCPU, NULL},
+    {"waker", "ns", EVENT_OFFCPU, "[woken by]", 1},
+    {"runq", "ns", EVENT_RUNQ, NULL},
+    {"gil", "ns", EVENT_GIL, "[held by]"},
+    {"gpu", "ns", EVENT_GPU, NULL},
+    {"alloc", "bytes", EVENT_GPU, NULL, .weighs = BY_BYTES},
+    {"alloc-peak", "bytes", EVENT_GPU, NULL, .weighs = BY_PEAK},
 };
 
 /* Some of an event's weight that stands elsewhere than the rest. */
@@ -41,7 +54,8 @@ struct builder {
     uint32_t *node_of;     /* stack id -> node, under the root in work; 0: not made yet */
     VEC(uint32_t) touched; /* stacks with a node there */
     uint32_t *event_node;  /* with samples: event -> node + 1; 0: it is not wanted */
-    uint32_t *leaf_of;     /* of what ran on a GPU: work -> frame + 1 */
+    uint32_t *leaf_of;     /* of what was asked of a GPU: work -> frame + 1 */
+    uint8_t *at_peak;      /* BY_PEAK: which events count, a bit each */
     struct wake_chain chain;
     struct map under;         /* {node, stack} -> the stack's node below it, where chains go */
     VEC(struct piece) pieces; /* parts of waits that stand below their waker, by event */
@@ -177,11 +191,23 @@ static int task_wanted(const struct builder *b, uint32_t id)
 }
 
 /* Calls and what else is of the host are no GPU time. */
-static int ran_on_gpu(const struct store *s, const struct event *ev)
+static int counts(const struct metric_kind *k, const struct gpu_work *w)
+{
+    return k->weighs == BY_LENGTH ? gpu_on_device(w) : w->op == GPU_ALLOC;
+}
+
+static int gpu_counts(const struct metric_kind *k, const struct store *s, const struct event *ev)
 {
     const struct gpu_work *w = gpu_works_get(&s->gpus, ev->attr);
 
-    return w && gpu_on_device(w);
+    return w && counts(k, w);
+}
+
+static int is_at_peak(const struct builder *b, const struct event *ev)
+{
+    size_t i = (size_t)(ev - b->s->events.a);
+
+    return b->at_peak[i / 8] >> i % 8 & 1;
 }
 
 /* Of events that count. */
@@ -194,7 +220,9 @@ static int wanted(const struct builder *b, const struct event *ev)
 {
     if (!(event_kind_bit(ev->kind) & kinds(b)))
         return 0;
-    if (ev->kind == EVENT_GPU && !ran_on_gpu(b->s, ev))
+    if (ev->kind == EVENT_GPU && !gpu_counts(b->metric, b->s, ev))
+        return 0;
+    if (b->at_peak && !is_at_peak(b, ev))
         return 0;
     return ev->ts >= b->from && ev->ts < b->to && (!b->o->gil || ev->flags & EVENT_GIL_HELD) &&
            task_wanted(b, ev->task);
@@ -203,6 +231,8 @@ static int wanted(const struct builder *b, const struct event *ev)
 /* With time off the CPU among the samples: ns, until as_samples(). */
 static uint64_t weight(const struct builder *b, const struct event *ev)
 {
+    if (b->metric->weighs != BY_LENGTH)
+        return gpu_works_get(&b->s->gpus, ev->attr)->bytes;
     if (ev->kind != EVENT_SAMPLE)
         return ev->dur;
     return b->o->idle_ns ? ev->value * b->o->idle_ns : ev->value;
@@ -314,11 +344,24 @@ static uint32_t stack_below(struct builder *b, uint32_t root, uint32_t stack)
     return node;
 }
 
-/* Below where it was asked for: what ran on the GPU. */
+static uint32_t leaf_frame(struct builder *b, const struct gpu_work *w)
+{
+    struct buf text = {0};
+    uint32_t frame;
+
+    if (b->metric->weighs == BY_LENGTH)
+        return fold_frames_gpu(&b->frames, w->name);
+    fold_bytes_label(w, &text);
+    frame = fold_frames_marker(&b->frames, buf_str(&text));
+    buf_release(&text);
+    return frame;
+}
+
+/* Below where it was asked for: what ran on the GPU, or whose memory it is. */
 static uint32_t gpu_leaf(struct builder *b, uint32_t node, const struct event *ev)
 {
     if (!b->leaf_of[ev->attr])
-        b->leaf_of[ev->attr] = fold_frames_gpu(&b->frames, gpu_works_get(&b->s->gpus, ev->attr)->name) + 1;
+        b->leaf_of[ev->attr] = leaf_frame(b, gpu_works_get(&b->s->gpus, ev->attr)) + 1;
     return child_of(b, node, b->leaf_of[ev->attr] - 1);
 }
 
@@ -544,10 +587,21 @@ static const struct metric_kind *find_metric(const char *name)
     return NULL;
 }
 
-static int has_kind(const struct store *s, enum event_kind kind)
+/* Among some thousand works it shows sooner than among millions of events. */
+static int any_work(const struct store *s, const struct metric_kind *k)
 {
-    store_each(s, i, 1u << kind)
-        if (kind != EVENT_GPU || ran_on_gpu(s, &s->events.a[i]))
+    for (size_t i = 0; i < s->gpus.list.n; i++)
+        if (counts(k, &s->gpus.list.a[i]))
+            return 1;
+    return 0;
+}
+
+static int has_metric(const struct store *s, const struct metric_kind *k)
+{
+    if (k->kind == EVENT_GPU && !any_work(s, k))
+        return 0;
+    store_each(s, i, 1u << k->kind)
+        if (k->kind != EVENT_GPU || gpu_counts(k, s, &s->events.a[i]))
             return 1;
     return 0;
 }
@@ -556,7 +610,7 @@ int fold_has(const struct store *s, const char *metric)
 {
     const struct metric_kind *k = find_metric(metric);
 
-    return k && has_kind(s, k->kind);
+    return k && has_metric(s, k);
 }
 
 static int no_metric(const struct store *s, const char *name, struct err *e)
@@ -564,7 +618,7 @@ static int no_metric(const struct store *s, const char *name, struct err *e)
     struct buf have = {0};
 
     for (size_t k = 0; k < ARRAY_SIZE(metric_kinds); k++)
-        if (has_kind(s, metric_kinds[k].kind))
+        if (has_metric(s, &metric_kinds[k]))
             buf_addf(&have, "%s%s", have.len ? ", " : "", metric_kinds[k].name);
     err_set(e, "no metric '%s' in this session (it has: %s)", name, have.len ? have.data : "none");
     buf_release(&have);
@@ -582,7 +636,7 @@ static int choose_metric(struct builder *b, struct err *e)
         return 0;
     if (b->o->had >> b->metric->kind & 1)
         return 0;
-    return has_kind(b->s, b->metric->kind) ? 0 : no_metric(b->s, name, e);
+    return has_metric(b->s, b->metric) ? 0 : no_metric(b->s, name, e);
 }
 
 static void take_stacks(struct builder *b)
@@ -592,6 +646,7 @@ static void take_stacks(struct builder *b)
     b->root = mem_calloc(s->tasks.list.n + 1, sizeof(*b->root));
     b->node_of = mem_calloc(s->stacks.nodes.n + 1, sizeof(*b->node_of));
     b->event_node = b->o->samples ? mem_calloc(s->events.n + 1, sizeof(*b->event_node)) : NULL;
+    b->at_peak = b->metric->weighs == BY_PEAK ? fold_bytes_at_peak(s) : NULL;
     b->leaf_of = mem_calloc(s->gpus.list.n + 1, sizeof(*b->leaf_of));
     new_node(b, 0, 0);
     add_events(b);
@@ -603,6 +658,7 @@ static void take_stacks(struct builder *b)
     free(b->node_of);
     free(b->event_node);
     free(b->leaf_of);
+    free(b->at_peak);
 }
 
 int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, const struct fold_opts *o,

@@ -10,11 +10,14 @@
 struct block {
     uint64_t bytes;
     uint32_t pool, stack;
+    uint32_t step;   /* + 1: that allocated it */
+    uint32_t before; /* without an address: the last of that size before it, index + 1 of list */
 };
 
 struct walk {
     struct gpu_memory *m;
-    struct map blocks; /* of who and address -> index + 1 of list */
+    struct map blocks;   /* of who and address -> index + 1 of list */
+    struct map by_bytes; /* without addresses: pool and size -> the last, likewise */
     VEC(struct block) list;
     struct map pools; /* -> index + 1 */
 };
@@ -55,31 +58,56 @@ static void put_step(struct walk *w, const struct event *ev, const struct block 
         p->peak = p->held;
         p->peak_ts = ev->ts;
     }
-    *vec_push(&w->m->steps) = (struct gpu_memory_step){ev->ts, p->held, b->bytes, b->pool, b->stack, frees};
+    *vec_push(&w->m->steps) = (struct gpu_memory_step){.ts = ev->ts,
+                                                       .used = p->held,
+                                                       .bytes = b->bytes,
+                                                       .pool = b->pool,
+                                                       .stack = b->stack,
+                                                       .event = (uint32_t)(ev - w->m->s->events.a),
+                                                       .of = frees ? b->step : 0,
+                                                       .frees = frees};
+}
+
+static uint64_t *last_of_size(struct walk *w, const struct block *b)
+{
+    return map_put(&w->by_bytes, hash_mix(b->bytes, b->pool));
 }
 
 static void allocate(struct walk *w, const struct event *ev, const struct gpu_work *work)
 {
-    struct block b = {work->bytes, pool_of(w, work), ev->stack};
-    uint64_t *at = ev->value ? map_put(&w->blocks, key_of(w->m->s, ev, work)) : NULL;
+    struct block b = {.bytes = work->bytes, .pool = pool_of(w, work), .stack = ev->stack};
+    uint64_t *at = ev->value ? map_put(&w->blocks, key_of(w->m->s, ev, work)) : last_of_size(w, &b);
 
-    if (at) { /* one that was there at that address is gone, without having told */
-        *vec_push(&w->list) = b;
-        *at = w->list.n;
-    }
+    b.step = (uint32_t)w->m->steps.n + 1;
+    b.before = ev->value ? 0 : (uint32_t)*at;
+    *vec_push(&w->list) = b;
+    *at = w->list.n; /* one that was there at that address is gone, without having told */
     put_step(w, ev, &b, 0);
+}
+
+/* Without addresses sizes alone are told: the last of that size is taken for it. */
+static struct block take_of_size(struct walk *w, const struct gpu_work *work)
+{
+    struct block b = {.bytes = work->bytes, .pool = pool_of(w, work)};
+    uint64_t *last = last_of_size(w, &b);
+
+    if (*last) {
+        b = w->list.a[*last - 1];
+        *last = b.before;
+    }
+    return b;
 }
 
 static void give_back(struct walk *w, const struct event *ev, const struct gpu_work *work)
 {
     uint64_t key = key_of(w->m->s, ev, work), *at = ev->value ? map_get(&w->blocks, key) : NULL;
-    struct block b = {work->bytes, 0, 0};
+    struct block b;
 
     if (at) {
         b = w->list.a[*at - 1];
         map_del(&w->blocks, key);
-    } else if (!ev->value && b.bytes) { /* without addresses: sizes alone are told */
-        b.pool = pool_of(w, work);
+    } else if (!ev->value && work->bytes) {
+        b = take_of_size(w, work);
     } else {
         w->m->pools.a[pool_of(w, work)].unknown_frees++;
         return;
@@ -144,6 +172,7 @@ void gpu_memory_init(struct gpu_memory *m, const struct store *s)
     if (m->pools.n > 1)
         order_pools(m);
     map_release(&w.blocks);
+    map_release(&w.by_bytes);
     map_release(&w.pools);
     vec_release(&w.list);
 }

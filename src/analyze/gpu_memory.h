@@ -26,6 +26,8 @@ struct gpu_memory_step {
     uint64_t bytes;    /* that this one allocated, or gave back */
     uint32_t pool;     /* index */
     uint32_t stack;    /* where it was allocated, also of what is given back; 0: not known */
+    uint32_t event;    /* of the store */
+    uint32_t of;       /* what is given back: the step that allocated it + 1; 0: not known */
     int frees;
 };
 

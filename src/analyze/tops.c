@@ -19,6 +19,7 @@
 
 static const struct table_column count_columns[] = FUNCTION_COLUMNS(TABLE_COUNT);
 static const struct table_column time_columns[] = FUNCTION_COLUMNS(TABLE_NS);
+static const struct table_column bytes_columns[] = FUNCTION_COLUMNS(TABLE_BYTES);
 
 enum { F_SELF_SHARE, F_SELF, F_TOTAL_SHARE, F_TOTAL, F_KIND, F_NAME, F_MODULE, F_FUNCTION, F_FILE, F_LINE };
 
@@ -193,7 +194,10 @@ void tops_functions(struct table *t, const struct profile *p, size_t metric, enu
     const struct profile_metric *m = &p->metrics.a[metric];
     struct groups g = {0};
 
-    table_init(t, strcmp(p->metrics.a[metric].unit, "ns") ? count_columns : time_columns,
+    table_init(t,
+               !strcmp(m->unit, "ns")      ? time_columns
+               : !strcmp(m->unit, "bytes") ? bytes_columns
+                                           : count_columns,
                ARRAY_SIZE(count_columns));
     make_groups(&g, p, by);
     add_up(&g, p, metric);

@@ -39,6 +39,10 @@ static void add_value(struct buf *out, const struct profile_metric *m, uint64_t 
         buf_addstr(out, units_duration(text, sizeof(text), v));
         return;
     }
+    if (!strcmp(m->unit, "bytes")) {
+        buf_addstr(out, units_size(text, sizeof(text), v));
+        return;
+    }
     buf_addf(out, "%s ", units_count(text, sizeof(text), v));
     markup_text(out, v == 1 && !strcmp(m->unit, "samples") ? "sample" : m->unit);
 }

@@ -47,6 +47,37 @@ figures() {
     [[ $stderr == *"left out: 9,510 changes of what memory is used for"* ]]
 }
 
+@test "import kineto: memory has the stack of who asked for it" {
+    cat >memory.json <<'END'
+{"schemaVersion": 1, "traceEvents": [
+{"ph": "X", "cat": "python_function", "name": "train.py(10): main", "pid": 9, "tid": 9, "ts": 1000, "dur": 900},
+{"ph": "X", "cat": "python_function", "name": "train.py(20): step", "pid": 9, "tid": 9, "ts": 1050, "dur": 500},
+{"ph": "X", "cat": "cpu_op", "name": "aten::empty", "pid": 9, "tid": 9, "ts": 1100, "dur": 50},
+{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 9, "ts": 1110, "args": {"Bytes": 1000, "Addr": 4096, "Device Id": 0, "Device Type": 1}},
+{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 9, "ts": 1120, "args": {"Bytes": 3000, "Addr": 8192, "Device Id": 0, "Device Type": 1}},
+{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 9, "ts": 1700, "args": {"Bytes": -3000, "Addr": 8192, "Device Id": 0, "Device Type": 1}},
+{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 9, "ts": 1710, "args": {"Bytes": 500, "Addr": 12288, "Device Id": 0, "Device Type": 1}},
+{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 9, "ts": 1800, "args": {"Bytes": 64, "Addr": 77, "Device Id": -1, "Device Type": 0}}
+]}
+END
+    "$WPROF" -q import -o s memory.json
+    diff - <("$WPROF" export --metric alloc s) <<'END'
+process;main (train.py);[GPU 0 device memory] 500
+process;main (train.py);[pageable memory] 64
+process;main (train.py);step (train.py);aten::empty;[GPU 0 device memory] 4000
+END
+    diff - <("$WPROF" export --metric alloc-peak s) <<'END'
+process;main (train.py);[pageable memory] 64
+process;main (train.py);step (train.py);aten::empty;[GPU 0 device memory] 4000
+END
+    "$WPROF" show --metric alloc-peak s | grep -q '98\.4 % *3\.9 KiB .*\[GPU 0 device memory\]'
+    "$WPROF" -q render --view alloc --format svg -o - s | grep -A 1 'aten::empty' | grep -q '3\.9 KiB'
+    "$WPROF" -q render --view alloc-peak -o page.html s
+    grep -q '"alloc-peak"' page.html
+    run -3 --separate-stderr "$WPROF" export --metric alloc --format pprof -o p s
+    [[ $stderr == *"no metric 'alloc' to write in this format"* ]]
+}
+
 @test "import kineto: packed or not, from a pipe, cut off" {
     trace=$ROOT/tests/fuzz/corpus/kineto/training
     "$WPROF" -q import -o plain "$trace"

@@ -2,6 +2,7 @@
 /* Memory on devices: how much there was at a time, and who asked for it. */
 #include "analyze/gpu_memory.h"
 
+#include "analyze/fold.h"
 #include "analyze/timeline.h"
 #include "gpu_fixture.h"
 
@@ -90,6 +91,84 @@ static void who_asked(void **state)
     gpu_fixture_release(&f);
 }
 
+static void folded(const struct gpu_fixture *f, const char *metric, const char *expected)
+{
+    struct fold_opts o = {.metric = metric};
+    struct buf text = {0};
+    struct profile p;
+    struct err e;
+
+    assert_true(fold_has(&f->s.store, metric));
+    assert_int_equal(fold_profile(&p, &f->s, &o, &e), 0);
+    fold_text(&p, 0, &text);
+    assert_string_equal(buf_str(&text), expected);
+    assert_string_equal(p.metrics.a[0].unit, "bytes");
+    profile_release(&p);
+    buf_release(&text);
+}
+
+/* Bytes by stack: all that was allocated, and what was there when each device had the most. */
+static void flames(void **state)
+{
+    struct gpu_fixture f;
+
+    (void)state;
+    world(&f);
+    folded(&f, "alloc",
+           "python3;main (t.py);load (t.py);[GPU 0 device memory] 1200\n"
+           "python3;main (t.py);step (t.py);[GPU 0 device memory] 800\n"
+           "python3;main (t.py);step (t.py);[GPU 1 device memory] 50\n");
+    folded(&f, "alloc-peak",
+           "python3;main (t.py);load (t.py);[GPU 0 device memory] 1000\n"
+           "python3;main (t.py);step (t.py);[GPU 0 device memory] 500\n"
+           "python3;main (t.py);step (t.py);[GPU 1 device memory] 50\n");
+    gpu_fixture_release(&f);
+}
+
+/* Where no addresses are told, what is given back is the last of that size. */
+static void flames_by_size(void **state)
+{
+    struct gpu_fixture f;
+    uint32_t load, step;
+
+    (void)state;
+    gpu_fixture_init(&f, 1000, 5000);
+    gpu_fixture_task(&f, "python3", 0);
+    load = gpu_fixture_stack(&f, "main;load");
+    step = gpu_fixture_stack(&f, "main;step");
+    act(&f, GPU_ALLOC, 1, 100, 0, load, 1100);
+    act(&f, GPU_ALLOC, 1, 100, 0, step, 1200);
+    act(&f, GPU_FREE, 1, 100, 0, 0, 1300);
+    act(&f, GPU_FREE, 1, 64, 0, 0, 1350); /* of a size that was never allocated */
+    act(&f, GPU_ALLOC, 1, 250, 0, step, 1400);
+    folded(&f, "alloc",
+           "python3;main (t.py);load (t.py);[GPU 0 device memory] 100\n"
+           "python3;main (t.py);step (t.py);[GPU 0 device memory] 350\n");
+    folded(&f, "alloc-peak",
+           "python3;main (t.py);load (t.py);[GPU 0 device memory] 100\n"
+           "python3;main (t.py);step (t.py);[GPU 0 device memory] 250\n");
+    gpu_fixture_release(&f);
+}
+
+static void no_flames(void **state)
+{
+    struct fold_opts o = {.metric = "alloc"};
+    struct gpu_fixture f;
+    struct profile p;
+    struct err e;
+
+    (void)state;
+    gpu_fixture_init(&f, 1000, 5000);
+    gpu_fixture_task(&f, "python3", 0);
+    gpu_fixture_launch(&f, "k", (struct gpu_work){.op = GPU_KERNEL, .device = 1, .stream = 7}, 1, 1800, 10,
+                       1900, 2000);
+    assert_false(fold_has(&f.s.store, "alloc"));
+    assert_false(fold_has(&f.s.store, "alloc-peak"));
+    assert_int_equal(fold_profile(&p, &f.s, &o, &e), -1);
+    assert_string_equal(e.msg, "no metric 'alloc' in this session (it has: gpu)");
+    gpu_fixture_release(&f);
+}
+
 static void lanes(void **state)
 {
     static const uint64_t points[][2] = {{100, 1000}, {200, 1300}, {300, 1000},
@@ -127,9 +206,8 @@ static void lanes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pools_in_numbers),
-        cmocka_unit_test(who_asked),
-        cmocka_unit_test(lanes),
+        cmocka_unit_test(pools_in_numbers), cmocka_unit_test(who_asked), cmocka_unit_test(flames),
+        cmocka_unit_test(flames_by_size),   cmocka_unit_test(no_flames), cmocka_unit_test(lanes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

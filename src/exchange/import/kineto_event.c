@@ -2,6 +2,8 @@
 /* One event of a Kineto trace, by its category. */
 #include "exchange/import/kineto.h"
 
+#include "exchange/import/nest.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -304,6 +306,7 @@ static void take_memory(struct kineto *k)
     ev.value = (uint64_t)k->r.ev.args[TRACE_ADDRESS].whole;
     ev.kind = EVENT_GPU;
     ev.attr = kineto_work(k, &w);
+    k->frames.a[ev.attr] = frees_it ? 0 : NEST_AROUND;
     *vec_push(&k->s->events) = ev;
     import_count(k->r.st, IMPORT_TOOK, frees_it ? "free|frees" : "allocation|allocations", 1);
 }

@@ -83,6 +83,10 @@ static uint64_t nest_task(struct store *s, const struct span *spans, size_t n, c
         while (depth && open[depth - 1].end <= spans[i].ts)
             depth--;
         above = depth ? open[depth - 1].stack : 0;
+        if (frame_of[ev->attr] == NEST_AROUND) {
+            ev->stack = above;
+            continue;
+        }
         if (depth == NEST_DEPTH_MAX) {
             ev->stack = above;
             ev->flags |= EVENT_TRUNCATED;

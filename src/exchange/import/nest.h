@@ -11,6 +11,9 @@
 
 enum { NEST_DEPTH_MAX = 512 };
 
+/* In place of a frame: it is in no stack itself, but has that of the spans around it. */
+#define NEST_AROUND UINT32_MAX
+
 /*
  * Sets `stack` of the events from `first` on whose `attr` has a frame in frame_of[0..n) (0: none, it is in no
  * stack and gets none): the spans of its task around it, and itself. A span begins in another where it begins
