@@ -48,41 +48,39 @@ def graph(n):
     torch.cuda.synchronize()
 
 
-def profiler(n):
-    """Another profiler of the same process in the middle."""
+def profiler(n, seconds):
+    """Another profiler of the same process in the middle, and then that many seconds without it."""
     steps(n)
     with torch.profiler.profile(activities=list(torch.profiler.supported_activities())) as p:
         steps(n)
     kernels = [e for e in p.events() if e.device_type == torch.autograd.DeviceType.CUDA]
     print("profiler_kernels", len(kernels))
-    end = time.monotonic() + 15
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         steps(n)
 
 
-def rate(seconds, work):
+def rate(name, seconds, work):
     n, begin = 0, time.monotonic()
     while time.monotonic() - begin < seconds:
         for _ in range(200):
             work()
         n += 200
         torch.cuda.synchronize()
-    print("rate %.1f" % (n / (time.monotonic() - begin)))
+    print("%s %.1f" % (name, n / (time.monotonic() - begin)))
 
 
-def tiny(seconds):
-    """Launches as fast as they go: what recording costs the CPU is all there is."""
+def rates(seconds):
+    """Launches as fast as they go: what recording costs the CPU is all there is. And kernels that keep the device busy."""
     x = torch.zeros(64, device=device)
-    rate(seconds, lambda: x.add_(1))
-
-
-def large(seconds):
-    """Kernels that keep the device busy."""
     a = torch.randn(2048, 2048, device=device)
     b = torch.randn(2048, 2048, device=device)
-    rate(seconds, lambda: torch.mm(a, b))
+    for work in (lambda: x.add_(1), lambda: torch.mm(a, b)):  # the first ones load their code
+        rate("first", 0.2, work)
+    rate("tiny", seconds, lambda: x.add_(1))
+    rate("large", seconds, lambda: torch.mm(a, b))
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](int(sys.argv[2]))
+    globals()[sys.argv[1]](*map(int, sys.argv[2:]))
     print("done")
