@@ -17,6 +17,8 @@
 
 #define ORIGIN_ERROR_UNKNOWN UINT64_MAX
 
+/* An origin without a session is a host itself: tasks on it that no recording is of, only named in some. */
+
 /* What tells how an origin's clock is apart from the session's. */
 enum origin_clock {
     ORIGIN_CLOCK_ITSELF,   /* the session's times are this one's */

@@ -23,6 +23,7 @@ struct merge_host {
     uint32_t domain;
     struct graph graph; /* of all its sessions */
     size_t graphs;      /* how many those were */
+    uint32_t others;    /* origin of tasks that no recording is of; 0: none yet */
 };
 
 /* A session to be merged. */
@@ -66,6 +67,7 @@ struct merge {
     struct clocks clocks;
     struct store store;
     struct meta meta;
+    struct map threads; /* of a boot, by tid and start -> task */
     struct map samples; /* stack << 16 | flags -> weight: of what has been flushed */
     uint64_t nevents;   /* flushed ones, and those of no kind that this version knows */
     uint64_t joined;    /* connections between hosts */

@@ -35,6 +35,7 @@ void merge_release(struct merge *m)
     vec_release(&m->domains);
     clocks_release(&m->clocks);
     map_release(&m->samples);
+    map_release(&m->threads);
     store_release(&m->store);
     meta_release(&m->meta);
 }
