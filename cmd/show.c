@@ -3,6 +3,7 @@
 #include "product.h"
 #include "show_gpu.h"
 #include "show_metrics.h"
+#include "show_ranks.h"
 #include "show_steps.h"
 #include "show_table.h"
 
@@ -24,7 +25,7 @@
 struct show_opts {
     const char *by, *metric, *sort, *callers, *callees, *units, *only;
     uint64_t top;
-    int tree, json, inlines, waits, steps, gil, idle, metrics, gpu;
+    int tree, json, inlines, waits, steps, ranks, gil, idle, metrics, gpu;
 };
 
 static const struct opt options[] = {
@@ -39,6 +40,8 @@ static const struct opt options[] = {
              "what GPUs did, why they were idle, and what the host did then"),
     OPT_FLAG('M', "metrics", struct show_opts, metrics, "what processes and the machine used, each second"),
     OPT_FLAG(0, "steps", struct show_opts, steps, "what each marked step took: on and off the CPU, waiting"),
+    OPT_FLAG(0, "ranks", struct show_opts, ranks,
+             "ranks of a merged session: who comes last, and what it does while the others wait"),
     OPT_STRING(0, "units", struct show_opts, units, "KIND", "the same of marks of another kind: request"),
     OPT_STRING(0, "only", struct show_opts, only, "WHAT",
                "only what happened during step:12-20, request:7, outside:step"),
@@ -311,7 +314,9 @@ static int show_json(struct show *x, struct err *e)
         waits_top(&t, &x->s, x->o->top);
         show_table_json(&t, "waits", &w);
     }
-    if (unit_kind(x->o))
+    if (x->o->ranks)
+        rc = show_ranks_json(&x->s, x->o->top, &w, e);
+    if (!rc && unit_kind(x->o))
         rc = show_steps_json(&x->s, unit_kind(x->o), x->o->top, &w, e);
     if (!rc && (x->o->tree || x->o->callers || x->o->callees))
         rc = json_tree(x, &w, e);
@@ -350,6 +355,8 @@ static int show(struct show *x, struct err *e)
         show_gpu(&x->s, o->top, &x->style, &x->out);
     } else if (o->waits) {
         show_waits(x);
+    } else if (o->ranks) {
+        rc = show_ranks(&x->s, o->top, &x->style, &x->out, e);
     } else if (unit_kind(o)) {
         rc = show_steps(&x->s, unit_kind(o), o->top, &x->style, &x->out, e);
     } else if (by_tasks(o->by)) {
@@ -371,11 +378,11 @@ static int show_run(const void *values, const struct config *cfg, int argc, char
     if (argc > 1)
         return command_usage(&cmd_show, "takes one SESSION, '%s' is too many", argv[1]);
     if (x.o->tree + (x.o->callers != NULL) + (x.o->callees != NULL) + (x.o->by != NULL) + x.o->waits +
-                x.o->metrics + x.o->gpu + x.o->steps + (x.o->units != NULL) >
+                x.o->metrics + x.o->gpu + x.o->steps + x.o->ranks + (x.o->units != NULL) >
             1 &&
         !x.o->json)
         return command_usage(&cmd_show, "--by, --tree, --callers, --callees, --waits, --metrics, --gpu, "
-                                        "--steps and --units exclude each other");
+                                        "--steps, --units and --ranks exclude each other");
     x.style = (struct text_style){product_color(), product_width()};
     rc = open_session(&x.s, argc ? argv[0] : NULL, &e);
     if (!rc) {
@@ -405,6 +412,7 @@ const struct command cmd_show = {
                 "wprof show --metrics\n"
                 "wprof show --gpu\n"
                 "wprof show --steps\n"
+                "wprof show --ranks merged\n"
                 "wprof show --only step:12-20 --metric offcpu\n"
                 "wprof show --json | jq .unwound_share",
     .run = show_run,

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a session tells how far its clock is from others'. */
 #include "exchange/merge/merge.h"
+#include "model/barrier.h"
 
 #include <string.h>
-
-/* Kinds of marks that stand for a barrier: all ranks are in it before one leaves. */
-static const char *const usual[] = {"barrier",    "collective", "allreduce",     "all_reduce",
-                                    "all_gather", "allgather",  "reduce_scatter"};
-/* Kernels of NCCL and RCCL that are one, too. Broadcasts and single messages are none. */
-static const char *const kernels[] = {"AllReduce", "AllGather", "ReduceScatter"};
 
 int merge_wants_evidence(const struct merge *m)
 {
@@ -19,23 +14,10 @@ static int is_barrier(const struct merge *m, const char *text)
 {
     size_t n = strcspn(text, " ");
 
-    for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-        if (strlen(usual[i]) == n && !strncmp(text, usual[i], n))
-            return 1;
     for (size_t i = 0; i < m->opts.nbarriers; i++)
         if (strlen(m->opts.barriers[i]) == n && !strncmp(text, m->opts.barriers[i], n))
             return 1;
-    return 0;
-}
-
-static int is_collective(const char *kernel)
-{
-    if (!gpu_is_communication(kernel))
-        return 0;
-    for (size_t i = 0; i < ARRAY_SIZE(kernels); i++)
-        if (strstr(kernel, kernels[i]))
-            return 1;
-    return 0;
+    return barrier_is_mark(text);
 }
 
 /* The name under which all ranks were there; NULL: it is no barrier. */
@@ -49,7 +31,7 @@ static const char *barrier_of(const struct merge *m, const struct store *s, cons
     if (!text || !ev->dur || ev->flags & (EVENT_OPEN | EVENT_JOINED))
         return NULL;
     if (w)
-        return w->op == GPU_KERNEL && is_collective(text) ? text : NULL;
+        return w->op == GPU_KERNEL && barrier_is_kernel(text) ? text : NULL;
     return is_barrier(m, text) ? text : NULL;
 }
 

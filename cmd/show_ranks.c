@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show_ranks.h"
+#include "show_table.h"
+
+#include "analyze/ranks.h"
+#include "base/units.h"
+
+#include <stdlib.h>
+
+enum { DID_SHOWN = 5 }; /* rows of what each rank did, unless all are wanted */
+
+static int find(struct ranks *r, const struct session *s, struct err *e)
+{
+    ranks_init(r, s);
+    if (r->waits.list.n)
+        return 0;
+    ranks_release(r);
+    return err_set(
+        e, "this session is of one recording: it has no ranks (wprof merge makes one session of many)");
+}
+
+/* The largest error there is, of clocks that are not one. */
+static void put_clocks(const struct ranks *r, struct buf *out)
+{
+    const struct origins *o = &r->s->store.origins;
+    uint64_t worst = 0;
+    int apart = 0;
+    char error[32];
+
+    for (size_t i = 0; i < o->list.n; i++) {
+        apart |= o->list.a[i].clock > ORIGIN_CLOCK_BOOT;
+        worst = o->list.a[i].error_ns > worst ? o->list.a[i].error_ns : worst;
+    }
+    if (!apart)
+        buf_addstr(out, "All times are of one clock.\n");
+    else if (worst == ORIGIN_ERROR_UNKNOWN)
+        buf_addstr(
+            out,
+            "Nothing bounds how far some clocks are apart: times of different hosts can't be compared; how "
+            "long each waited can.\n");
+    else
+        buf_addf(out, "Times of different hosts may be off by %s.\n",
+                 units_duration(error, sizeof(error), worst));
+}
+
+enum { DID_NAMED = 3 };
+
+/* "rank 2 on node1 came last in 9 of 10 steps, and the others waited 1.4 s for it: it was on CPU in f 92 %,
+ * ..." */
+static void put_straggler(const struct ranks *r, size_t rank, struct buf *out)
+{
+    size_t first = 0, n = 0;
+    uint64_t sum = 0;
+    char others[32];
+
+    while (first < r->did.n && r->did.a[first].rank != rank)
+        first++;
+    while (first + n < r->did.n && r->did.a[first + n].rank == rank)
+        sum += r->did.a[first + n++].ns;
+    ranks_name(r, rank, out);
+    if (r->kind)
+        buf_addf(out, " came last in %llu of %zu %ss", (unsigned long long)r->last[rank], r->steps.n,
+                 r->kind);
+    else
+        buf_addstr(out, " waited least");
+    buf_addf(out, ", and the others waited %s for it",
+             units_duration(others, sizeof(others), r->others[rank]));
+    for (size_t i = 0; i < n && i < DID_NAMED && r->did.a[first + i].ns; i++) {
+        struct buf did = {0};
+
+        ranks_did_text(r, &r->did.a[first + i], &did);
+        buf_addstr(out, i ? ", " : ": it was ");
+        text_clean(did.data, 0, out);
+        buf_addf(out, " (%.0f %%)", 100.0 * (double)r->did.a[first + i].ns / (double)sum);
+        buf_release(&did);
+    }
+    buf_addch(out, '\n');
+}
+
+int show_ranks(const struct session *s, uint64_t top, const struct text_style *style, struct buf *out,
+               struct err *e)
+{
+    size_t did = top && top < DID_SHOWN ? (size_t)top : top ? DID_SHOWN : 0;
+    struct ranks r;
+    struct table t;
+
+    if (find(&r, s, e))
+        return -1;
+    ranks_table(&t, &r);
+    show_table_text(&t,
+                    "Ranks; off CPU, queued: of the thread that makes the steps; others waited: in sum, "
+                    "while it came last",
+                    style, out);
+    buf_addch(out, '\n');
+    for (size_t i = 0; i < r.waits.list.n; i++)
+        if (ranks_is_straggler(&r, i))
+            put_straggler(&r, i, out);
+    put_clocks(&r, out);
+    ranks_did_table(&t, &r, did);
+    show_table_text(&t, "What those that came last did while at least half of the others waited", style, out);
+    ranks_steps_table(&t, &r, (size_t)top);
+    show_table_text(&t,
+                    r.kind ? "Steps; own: not waiting for other ranks; imbalance: the most by the mean"
+                           : "The whole time; own: not waiting for other ranks",
+                    style, out);
+    ranks_release(&r);
+    return 0;
+}
+
+int show_ranks_json(const struct session *s, uint64_t top, struct json_writer *w, struct err *e)
+{
+    struct ranks r;
+    struct table t;
+
+    if (find(&r, s, e))
+        return -1;
+    ranks_table(&t, &r);
+    show_table_json(&t, "ranks_compared", w);
+    ranks_steps_table(&t, &r, (size_t)top);
+    show_table_json(&t, "ranks_steps", w);
+    json_str(w, "ranks_steps_kind", r.kind);
+    ranks_did_table(&t, &r, (size_t)top);
+    show_table_json(&t, "ranks_did", w);
+    json_array(w, "stragglers");
+    for (size_t i = 0; i < r.waits.list.n; i++) {
+        struct buf text = {0};
+
+        if (!ranks_is_straggler(&r, i))
+            continue;
+        put_straggler(&r, i, &text);
+        json_object(w, NULL);
+        json_u64(w, "index", i); /* of ranks_compared */
+        json_strn(w, "text", text.data, text.len - 1);
+        json_end_object(w);
+        buf_release(&text);
+    }
+    json_end_array(w);
+    ranks_release(&r);
+    return 0;
+}

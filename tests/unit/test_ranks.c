@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rank comes last, and what it does while the others wait. */
+#include "merge_fixture.h"
+
+#include "analyze/ranks.h"
+
+#include <math.h>
+
+enum { RANKS = 4 };
+
+struct merged {
+    struct session one[RANKS], s;
+    struct merge m;
+};
+
+static void merged_init(struct merged *x, int marks)
+{
+    for (unsigned r = 0; r < RANKS; r++)
+        merge_fixture_rank(&x->one[r], r, r, marks);
+    merge_fixture_merge(&x->m, x->one, RANKS, CLOCKS_BEST);
+    x->s = (struct session){.path = (char *)"m", .meta = x->m.meta, .store = x->m.store};
+}
+
+static void merged_release(struct merged *x)
+{
+    x->m.store = x->s.store;
+    merge_release(&x->m);
+    for (unsigned r = 0; r < RANKS; r++)
+        merge_fixture_release(&x->one[r]);
+}
+
+static const union table_cell *cell(const struct table *t, size_t row, const char *key)
+{
+    for (size_t i = 0; i < t->ncolumns; i++)
+        if (!strcmp(t->columns[i].key, key))
+            return &t->cells.a[row * t->ncolumns + i];
+    fail_msg("no column %s", key);
+    return NULL;
+}
+
+static void the_slow_rank_is_named(void **state)
+{
+    struct merged x;
+    struct ranks r;
+    struct table t;
+
+    (void)state;
+    merged_init(&x, 1);
+    ranks_init(&r, &x.s);
+    assert_string_equal(r.kind, "step");
+    assert_int_equal(r.steps.n, MERGE_STEPS);
+    ranks_table(&t, &r);
+    assert_int_equal(table_rows(&t), RANKS);
+    for (size_t i = 0; i < RANKS; i++) {
+        int is_slow = i == MERGE_SLOW;
+
+        assert_int_equal(cell(&t, i, "rank")->count, i);
+        assert_int_equal(cell(&t, i, "steps")->count, MERGE_STEPS);
+        assert_int_equal(cell(&t, i, "last")->count, is_slow ? MERGE_STEPS : 0);
+        assert_int_equal(ranks_is_straggler(&r, i), is_slow);
+        assert_int_equal(cell(&t, i, "cpu_ns")->count, 3);
+        assert_true(is_slow == (cell(&t, i, "note")->text != NULL));
+        if (!is_slow)
+            assert_true(fabs((double)cell(&t, i, "waited_ns")->count - MERGE_STEPS * 79e6) <
+                        MERGE_STEPS * 1e5);
+    }
+    assert_true(fabs((double)cell(&t, MERGE_SLOW, "others_waited_ns")->count - 3 * MERGE_STEPS * 79e6) <
+                MERGE_STEPS * 1e5);
+    table_release(&t);
+    ranks_did_table(&t, &r, 0);
+    assert_int_equal(cell(&t, 0, "rank")->count, MERGE_SLOW);
+    assert_string_equal(cell(&t, 0, "state")->text, "on CPU");
+    assert_string_equal(cell(&t, 0, "where")->text, "slow_transform");
+    assert_true(cell(&t, 0, "share")->share > 0.97);
+    table_release(&t);
+    ranks_steps_table(&t, &r, 3);
+    assert_int_equal(table_rows(&t), 3);
+    assert_int_equal(t.left_out, MERGE_STEPS - 3);
+    assert_string_equal(cell(&t, 0, "last")->text, "rank 2 on node2");
+    assert_string_equal(cell(&t, 0, "did")->text, "on CPU in slow_transform");
+    assert_true(fabs(cell(&t, 0, "imbalance")->share - (99.0 / ((99 + 3 * 20) / 4.0) - 1)) < 0.1);
+    table_release(&t);
+    ranks_release(&r);
+    merged_release(&x);
+}
+
+/* No marks of barriers: a function's name tells, where waits are in one that communicates. */
+static void functions_of_communication_tell(void **state)
+{
+    struct merged x;
+    struct ranks r;
+
+    (void)state;
+    merged_init(&x, 0);
+    ranks_init(&r, &x.s);
+    assert_int_equal(r.last[MERGE_SLOW], 0); /* steps are equally long, nobody is known to wait */
+    assert_int_equal(r.others[MERGE_SLOW], 0);
+    assert_false(ranks_is_straggler(&r, MERGE_SLOW));
+    ranks_release(&r);
+    for (size_t i = 0; i < x.s.store.frames.list.n; i++) {
+        struct frame_name *n = &x.s.store.frames.names.a[x.s.store.frames.list.a[i].names];
+
+        if (!strcmp(strtab_get(&x.s.store.strings, n->func), "meet"))
+            n->func = strtab_add(&x.s.store.strings, "PMPI_Barrier");
+    }
+    ranks_init(&r, &x.s);
+    assert_int_equal(r.last[MERGE_SLOW], MERGE_STEPS);
+    assert_true(ranks_is_straggler(&r, MERGE_SLOW));
+    ranks_release(&r);
+    merged_release(&x);
+}
+
+static void one_recording_has_no_ranks(void **state)
+{
+    struct session s;
+    struct ranks r;
+
+    (void)state;
+    merge_fixture_rank(&s, 0, 0, 1);
+    ranks_init(&r, &s);
+    assert_int_equal(r.waits.list.n, 0);
+    ranks_release(&r);
+    merge_fixture_release(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_slow_rank_is_named),
+        cmocka_unit_test(functions_of_communication_tell),
+        cmocka_unit_test(one_recording_has_no_ranks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
