@@ -187,4 +187,9 @@ void metrics_thread_leave(struct metrics *m, struct metrics_thread *t);
 void metrics_threads_look(struct metrics *m, struct metrics_process *p);
 void metrics_threads_end(struct metrics *m, struct metrics_process *p);
 
+/* The ns that a thread has waited for a CPU between two readings of its delay, the later one at ts. The
+ * kernel adds a wait when it is over, with what of it was before the recording: it can't be longer than that.
+ */
+uint64_t metrics_delay_grown(const struct metrics *m, uint64_t before, uint64_t now, uint64_t ts);
+
 #endif

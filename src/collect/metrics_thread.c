@@ -25,6 +25,13 @@ static uint64_t grown(uint64_t before, uint64_t now)
     return now > before ? now - before : 0;
 }
 
+uint64_t metrics_delay_grown(const struct metrics *m, uint64_t before, uint64_t now, uint64_t ts)
+{
+    uint64_t ns = grown(before, now), most = grown(m->begin, ts);
+
+    return m->begin && ns > most ? most : ns;
+}
+
 /* ---- one ---- */
 
 /* 0; -1: it ended, or the kernel doesn't tell (errno). */
@@ -95,7 +102,7 @@ static void look(struct metrics *m, struct metrics_process *p, struct metrics_th
         t->gone = t->run_fd >= 0 || errno == ENOENT || errno == ESRCH;
         p->relist |= t->gone;
     } else {
-        p->delay_ns += grown(t->run.delay_ns, run.delay_ns);
+        p->delay_ns += metrics_delay_grown(m, t->run.delay_ns, run.delay_ns, m->ts);
         t->run = run;
         count_run(m, p, t);
         count_events(m, t);

@@ -98,7 +98,7 @@ static struct metrics_thread *take(struct metrics *m, struct metrics_process *p,
 {
     struct metrics_thread *t = thread_of(m, p, r);
 
-    p->delay_ns += grown(t->run.delay_ns, r->delay);
+    p->delay_ns += metrics_delay_grown(m, t->run.delay_ns, r->delay, r->head.ts);
     p->switches.voluntary += grown(t->switches.voluntary, r->voluntary);
     p->switches.involuntary += grown(t->switches.involuntary, r->involuntary);
     t->run.delay_ns = r->delay;

@@ -2,6 +2,7 @@
 /* From readings to events, and from events to sums. */
 #include "analyze/metrics_sums.h"
 #include "analyze/metrics_top.h"
+#include "collect/metrics.h"
 #include "collect/metrics_series.h"
 
 #include <math.h>
@@ -176,6 +177,18 @@ static void words(void **state)
     spell(METRIC_ID_SWITCHES, 0.25, 1, "0.25/s");
 }
 
+/* A child that queued for its first run since long before the recording began. */
+static void delay_is_of_the_recording(void **state)
+{
+    struct metrics m = {.begin = 0};
+
+    assert_int_equal(metrics_delay_grown(&m, 0, 9 * S, 100 * S), 9 * S); /* what it begins with */
+    m.begin = 100 * S;
+    assert_int_equal(metrics_delay_grown(&m, 0, 9 * S, 101 * S), S);
+    assert_int_equal(metrics_delay_grown(&m, 9 * S, 9 * S + 5, 101 * S), 5);
+    assert_int_equal(metrics_delay_grown(&m, 9 * S, 8 * S, 101 * S), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +197,7 @@ int main(void)
         cmocka_unit_test(levels),
         cmocka_unit_test(sums),
         cmocka_unit_test(words),
+        cmocka_unit_test(delay_is_of_the_recording),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
