@@ -171,6 +171,31 @@ static void part(struct lead *l)
     l->spans.n = n;
 }
 
+struct moment {
+    uint64_t ts;
+    uint32_t event;
+};
+
+static int by_moment(const void *pa, const void *pb)
+{
+    const struct moment *a = pa, *b = pb;
+
+    return a->ts != b->ts ? (a->ts < b->ts ? -1 : 1) : (a->event > b->event) - (a->event < b->event);
+}
+
+/* The log has them nearly by time: each CPU's are in order. */
+static void sort_samples(struct lead *l, const struct store *s)
+{
+    struct moment *m = mem_alloc((l->samples.n + 1) * sizeof(*m));
+
+    for (size_t i = 0; i < l->samples.n; i++)
+        m[i] = (struct moment){s->events.a[l->samples.a[i]].ts, l->samples.a[i]};
+    qsort(m, l->samples.n, sizeof(*m), by_moment);
+    for (size_t i = 0; i < l->samples.n; i++)
+        l->samples.a[i] = m[i].event;
+    free(m);
+}
+
 static void collect(struct lead *l, const struct session *s)
 {
     uint64_t begin = s->meta.start_mono, end = s->meta.end_mono;
@@ -192,6 +217,7 @@ static void collect(struct lead *l, const struct session *s)
                 (struct lead_span){from, to, (uint32_t)i, ev->kind == EVENT_RUNQ ? LEAD_QUEUE : LEAD_WAIT};
     }
     part(l);
+    sort_samples(l, &s->store);
 }
 
 static void life(struct lead *l, const struct session *s)

@@ -296,6 +296,14 @@ static int matches_any(const struct places *p, const struct place *x, void *arg)
     return 0;
 }
 
+int places_is(const struct places *p, uint32_t node, const struct place_match *m, size_t n)
+{
+    const struct place *x = places_get(p, node);
+    struct any a = {m, n};
+
+    return x && matches_any(p, x, &a);
+}
+
 uint8_t *places_match(const struct places *p, const struct place_match *m, size_t n)
 {
     struct any a = {m, n};
@@ -322,15 +330,10 @@ uint8_t *places_match_by(const struct places *p,
 
 uint32_t places_matched(const struct places *p, uint32_t stack, const struct place_match *m, size_t n)
 {
-    struct any a = {m, n};
-
     if (stack > p->s->stacks.nodes.n)
         return 0;
-    for (uint32_t node = p->node_of[stack]; node; node = stacks_get(&p->tree, node)->parent) {
-        const struct place *x = places_get(p, node);
-
-        if (x && matches_any(p, x, &a))
+    for (uint32_t node = p->node_of[stack]; node; node = stacks_get(&p->tree, node)->parent)
+        if (places_is(p, node, m, n))
             return node;
-    }
     return 0;
 }

@@ -65,6 +65,8 @@ struct place_match {
     const char *func, *file, *module;
 };
 
+int places_is(const struct places *p, uint32_t node, const struct place_match *m, size_t n);
+
 /* By the store's stack ids: whether a frame of the stack is one of these. Owned by the caller. */
 uint8_t *places_match(const struct places *p, const struct place_match *m, size_t n);
 

@@ -7,7 +7,7 @@
 #define WPROF_ANALYZE_RULE_H
 
 #include "analyze/gpu_trace.h"
-#include "analyze/lead.h"
+#include "analyze/lead_running.h"
 #include "analyze/metrics_sums.h"
 #include "analyze/places.h"
 #include "analyze/units.h"
@@ -39,6 +39,7 @@ struct rule_data {
     const struct graph *topology; /* NULL: there is none */
     unsigned has;                 /* NEED_ bits */
     struct lead lead;             /* whose time is the wall time */
+    struct lead_running running;  /* when it was on a CPU */
     uint64_t start, wall_ns;      /* of the recording: CLOCK_MONOTONIC; 0: no times */
     uint64_t period_ns;           /* of CPU time that a sample stands for; 0: not known */
     struct metrics_sums sums;

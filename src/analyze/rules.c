@@ -136,15 +136,18 @@ static unsigned events_give(const struct session *s)
     return has;
 }
 
-/* A collector that was on and saw nothing has looked, too. */
+/* A collector that was on and saw nothing has looked, too; but where no sample was taken no function was
+ * seen. */
 static unsigned collectors_give(const struct meta *m)
 {
     static const struct {
         const char *name;
         unsigned bits;
-    } give[] = {{"cpu", NEED_SAMPLES}, {"offcpu", NEED_OFFCPU}, {"metrics", NEED_METRICS}};
+    } give[] = {{"offcpu", NEED_OFFCPU}, {"metrics", NEED_METRICS}};
     unsigned has = 0;
 
+    if (m->end_mono <= m->start_mono) /* it ended before it began: --delay */
+        return 0;
     for (size_t i = 0; i < m->collectors.n; i++)
         for (size_t k = 0; k < ARRAY_SIZE(give); k++)
             if (m->collectors.a[i].name && m->collectors.a[i].state &&
@@ -187,6 +190,7 @@ void rule_data_init(struct rule_data *d, const struct session *s, const struct g
     d->wall_ns = s->meta.end_mono > d->start ? s->meta.end_mono - d->start : 0;
     d->period_ns = s->meta.frequency ? 1000000000 / s->meta.frequency : 0;
     lead_init(&d->lead, s);
+    lead_running_init(&d->running, &d->lead, s);
     metrics_sums_init(&d->sums, s);
     units_collect(&d->units, s);
     places_init(&d->places, &s->store);
@@ -206,6 +210,7 @@ void rule_data_init(struct rule_data *d, const struct session *s, const struct g
 
 void rule_data_release(struct rule_data *d)
 {
+    lead_running_release(&d->running);
     lead_release(&d->lead);
     metrics_sums_release(&d->sums);
     units_release(&d->units);
@@ -227,10 +232,12 @@ static int is_chosen(const struct rule_settings *set, const char *id)
 }
 
 /* "needs gpu: what an accelerator did ..., and marks: ..." */
-static char *lacking(unsigned bits)
+static char *lacking(unsigned bits, const struct rule_data *d)
 {
     struct buf b = {0};
 
+    if (bits & NEED_SAMPLES && d->has & NEED_OFFCPU && d->s->meta.frequency)
+        return mem_strdup("no sample was taken: it was hardly on a CPU");
     for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
         if (bits & needs[i].bit)
             buf_addf(&b, "%s%s: %s", b.len ? "; " : "needs ", needs[i].name, needs[i].help);
@@ -253,7 +260,7 @@ static void run_one(struct findings *f, const struct rule *rule, const struct ru
         return;
     }
     if (lacks) {
-        note_check(f, rule, CHECK_NOT_DONE, lacking(lacks));
+        note_check(f, rule, CHECK_NOT_DONE, lacking(lacks, d));
         return;
     }
     rule->check(&r, d);

@@ -36,6 +36,13 @@ void report_release(struct report *r)
     vec_release(&r->folded.leaves);
 }
 
+const char *report_no_findings(const struct report *r)
+{
+    return findings_count(&r->findings, CHECK_CLEAN)
+               ? "Nothing of what was looked for is there."
+               : "Nothing could be looked for: the session has no data for it.";
+}
+
 char *report_checked(const struct report *r)
 {
     const struct findings *f = &r->findings;

@@ -92,4 +92,7 @@ void report_release(struct report *r);
 /* One sentence on what was looked for: "57 rules: 2 found something, ...". Owned by the caller. */
 char *report_checked(const struct report *r);
 
+/* What it means that there are no findings; static. */
+const char *report_no_findings(const struct report *r);
+
 #endif

@@ -148,6 +148,20 @@ static inline void case_wait(struct rules_case *x, uint32_t task, uint32_t stack
     *vec_push(&x->s.store.events) = ev;
 }
 
+/* Waits that were too short to be listed: their sum. */
+static inline void case_short(struct rules_case *x, uint32_t task, uint8_t reason, uint64_t ms, uint64_t n)
+{
+    struct wait w = {.reason = reason};
+
+    *vec_push(&x->s.store.events) = (struct event){.kind = EVENT_OFFCPU,
+                                                   .ts = START,
+                                                   .dur = ms * MS,
+                                                   .value = n,
+                                                   .task = task,
+                                                   .attr = waits_add(&x->s.store.waits, &w),
+                                                   .flags = EVENT_SHORT};
+}
+
 /* A counter's increase in the second that begins at `at`, or a gauge's value. */
 static inline void case_metric(struct rules_case *x, enum metric_id id, uint32_t task, unsigned at,
                                uint64_t value)
@@ -193,6 +207,15 @@ static inline const struct check *case_run(struct rules_case *x, const char *id)
             return &x->f.checks.a[i];
     fail_msg("no check of %s", id);
     return NULL;
+}
+
+/* All rules. */
+static inline void case_all(struct rules_case *x)
+{
+    findings_release(&x->f);
+    x->f = (struct findings){0};
+    vec_clear(&x->set.only);
+    rules_run(&x->f, &x->s, x->has_graph ? &x->g : NULL, &x->set);
 }
 
 static inline void case_is(struct rules_case *x, const char *id, unsigned state)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/rules/chase.h"
 
+#include "analyze/waits_top.h"
+
 #include <stdlib.h>
 
 enum { NAMED = 3 };
@@ -31,7 +33,8 @@ static void add(struct chase *c, const struct rule_data *d, uint32_t task, uint3
         c->where.of[stack] += ns;
         c->where.sum += ns;
     }
-    *map_put(&c->by_task, leader ? leader : task) += ns;
+    /* In the main thread's own process it is threads that count. */
+    *map_put(&c->by_task, leader && task <= tasks->list.n && !d->lead.process[task] ? leader : task) += ns;
     if (task <= tasks->list.n && !d->lead.process[task])
         c->other_process += ns;
 }
@@ -45,10 +48,23 @@ static void tell(void *arg, const struct wake_step *steps, unsigned n, uint64_t 
 
 void chase_wait(struct chase *c, const struct rule_data *d, size_t span)
 {
+    const struct lead_span *x = &d->lead.spans.a[span];
+    const struct wait *w = lead_wait(d, x);
     struct telling t = {c, d};
 
-    c->asked += d->lead.spans.a[span].end - d->lead.spans.a[span].start;
-    c->told += wake_chain_follow(d->chain, lead_event(d, &d->lead.spans.a[span]), tell, &t);
+    c->asked += x->end - x->start;
+    if (w && w->waker_task && waits_inferred(&d->s->store, w->waker_stack)) {
+        add(c, d, w->waker_task, w->waker_stack, x->end - x->start);
+        c->told += x->end - x->start;
+        c->inferred += x->end - x->start;
+        return;
+    }
+    c->told += wake_chain_follow(d->chain, lead_event(d, x), tell, &t);
+}
+
+enum finding_certainty chase_certainty(const struct chase *c)
+{
+    return c->told > c->asked / 2 && c->inferred <= c->told / 2 ? FINDING_MEASURED : FINDING_LIKELY;
 }
 
 static int is_child(const struct rule_data *d, uint32_t task)

@@ -10,6 +10,7 @@ struct chase {
     struct map by_task;      /* task id -> ns */
     uint64_t told;           /* ns of the waits for which a chain is known */
     uint64_t asked;          /* ns of all of them */
+    uint64_t inferred;       /* part of told: nobody saw who ended the wait */
     uint64_t other_process;  /* part of told: it ended in another process */
 };
 
@@ -19,6 +20,9 @@ void chase_wait(struct chase *c, const struct rule_data *d, size_t span); /* the
 
 /* Where that does not tell: the samples of the processes that the main thread's process started. */
 void chase_children(struct chase *c, const struct rule_data *d);
+
+/* How sure what it tells is. */
+enum finding_certainty chase_certainty(const struct chase *c);
 
 /* The task with the most time; 0: none. */
 uint32_t chase_most(const struct chase *c);

@@ -84,17 +84,50 @@ void lead_time_wait(struct lead_time *t, const struct rule_data *d, size_t i)
     add_where(t, d, lead_event(d, x)->stack, ns);
 }
 
+static uint64_t claim(struct lead_time *t, uint64_t start, uint64_t end)
+{
+    if (end > start)
+        *vec_push(&t->claims) = (struct finding_claim){start, end, end - start};
+    return end - start;
+}
+
+static uint64_t claim_part(struct lead_time *t, const struct lead_running *r, size_t piece, unsigned part)
+{
+    struct lead_piece p = lead_piece_part(r, &r->pieces.a[piece], part);
+
+    return claim(t, p.start, p.end);
+}
+
+/* The running time that is the sample's; where no waits are known, the sampling period before it. */
 void lead_time_sample(struct lead_time *t, const struct rule_data *d, size_t i)
 {
     const struct event *ev = &d->s->store.events.a[d->lead.samples.a[i]];
-    uint64_t ns = d->period_ns * ev->value;
+    const struct lead_running *r = &d->running;
+    const struct lead_share *own = r->of_sample ? &r->of_sample[i] : NULL;
+    uint64_t ns = own ? 0 : d->period_ns * ev->value;
 
     if (ev->ts && ns)
-        *vec_push(&t->claims) = (struct finding_claim){ev->ts > ns ? ev->ts - ns : 0, ev->ts, ns};
+        claim(t, ev->ts > ns ? ev->ts - ns : 0, ev->ts);
+    for (size_t k = own ? own->first : 0; own && k < own->end; k++)
+        ns += claim_part(t, r, k, LEAD_RAN);
     t->ns += ns;
     t->sample_ns += ns;
     t->samples += ev->value;
-    add_where(t, d, ev->stack, ns ? ns : ev->value);
+    add_where(t, d, ev->stack, ns || own ? ns : ev->value);
+}
+
+void lead_time_short(struct lead_time *t, const struct rule_data *d, unsigned reason)
+{
+    const struct lead_running *r = &d->running;
+    uint64_t ns = 0;
+
+    for (size_t k = 0; k < r->turns.n; k++)
+        t->short_n += r->turns.a[k].n[reason];
+    for (size_t k = 0; k < r->pieces.n; k++)
+        ns += claim_part(t, r, k, reason);
+    t->short_ns += ns;
+    t->wait_ns += ns;
+    t->ns += ns;
 }
 
 void lead_time_samples(struct lead_time *t, const struct rule_data *d, const uint8_t *stacks, uint64_t from)
@@ -116,6 +149,39 @@ void lead_time_stacks(struct lead_time *t, const struct rule_data *d, const uint
             lead_time_wait(t, d, i);
     }
     lead_time_samples(t, d, stacks, 0);
+}
+
+const char *lead_time_waits(struct words *w, const struct lead_time *t)
+{
+    char *text = room(w), listed[16], more[16];
+
+    units_count(listed, sizeof(listed), t->waits);
+    units_count(more, sizeof(more), t->short_n);
+    if (!t->short_n)
+        return words_plural(w, t->waits, "wait");
+    snprintf(text, sizeof(w->text[0]), "%s wait%s and %s shorter ones", listed, t->waits == 1 ? "" : "s",
+             more);
+    return text;
+}
+
+const char lead_writes_advice[] =
+    "Write and sync less often and more at a time, or in another thread; a faster disk.";
+
+int lead_time_writes(const struct lead_time *t, const struct rule_data *d)
+{
+    static const struct place_match ways[] = {
+        {"fsync", NULL, NULL},           {"fdatasync", NULL, NULL},
+        {"__x64_sys_fsync", NULL, NULL}, {"__x64_sys_fdatasync", NULL, NULL},
+        {"__do_sys_fsync", NULL, NULL},  {"vfs_fsync_range", NULL, NULL},
+        {"do_fsync", NULL, NULL},        {"__x64_sys_msync", NULL, NULL},
+        {"vfs_write", NULL, NULL},       {"sync_file_range", NULL, NULL}};
+    uint8_t *stacks = places_match(&d->places, ways, ARRAY_SIZE(ways));
+    uint64_t ns = 0;
+
+    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
+        ns += stacks[i] ? t->where.of[i] : 0;
+    free(stacks);
+    return ns > t->where.sum / 2;
 }
 
 double lead_time_share(const struct lead_time *t, const struct rule_data *d)

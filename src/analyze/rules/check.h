@@ -40,7 +40,7 @@ void rule_own_check(struct findings *f, const struct rule_own *own, const struct
 
 /* Room for the quantities of one sentence. */
 struct words {
-    char text[12][40];
+    char text[12][64];
     unsigned n;
 };
 
@@ -56,11 +56,12 @@ const char *words_plural(struct words *w, uint64_t n, const char *one);
 /* Pieces of it, and what they are. */
 struct lead_time {
     VEC(struct finding_claim) claims;
-    uint64_t ns;                 /* waits and delays, and samples at the sampling period */
+    uint64_t ns;                 /* waits and delays, and the time on a CPU that samples stand for */
     uint64_t wait_ns, sample_ns; /* parts of it */
     uint64_t longest;            /* of the waits and delays */
-    size_t waits, samples;
-    struct place_time where; /* by stack */
+    size_t waits, samples;       /* waits: listed ones */
+    uint64_t short_ns, short_n;  /* part of wait_ns: of those too short to be listed */
+    struct place_time where;     /* by stack */
 };
 
 void lead_time_init(struct lead_time *t, const struct rule_data *d);
@@ -68,10 +69,19 @@ void lead_time_release(struct lead_time *t);
 /* Adds the i-th of the main thread's spans, the i-th of its samples. */
 void lead_time_wait(struct lead_time *t, const struct rule_data *d, size_t i);
 void lead_time_sample(struct lead_time *t, const struct rule_data *d, size_t i);
+/* Adds the waits of a reason (or LEAD_SHORT_QUEUE) that were too short to be listed: some of the time between
+ * the listed ones. */
+void lead_time_short(struct lead_time *t, const struct rule_data *d, unsigned reason);
+/* "3 waits", and how many of them were too short to be listed. */
+const char *lead_time_waits(struct words *w, const struct lead_time *t);
 /* Adds all waits and samples whose stack is among these (by stack id). */
 void lead_time_stacks(struct lead_time *t, const struct rule_data *d, const uint8_t *stacks);
 /* Samples alone, and of them those from `from` (CLOCK_MONOTONIC) on. */
 void lead_time_samples(struct lead_time *t, const struct rule_data *d, const uint8_t *stacks, uint64_t from);
+
+/* Most of its waits, which are for a disk, are for data on the way there; and what to do about it. */
+int lead_time_writes(const struct lead_time *t, const struct rule_data *d);
+extern const char lead_writes_advice[];
 
 double lead_time_share(const struct lead_time *t, const struct rule_data *d); /* of the wall time */
 

@@ -37,6 +37,10 @@ void check_hot_function(struct rule_run *r, const struct rule_data *d)
 
     samples_of(&t, d, lead);
     node = places_top(&d->places, &t, &self);
+    if (node && places_get(&d->places, node)->kind == FRAME_MARKER) {
+        rule_not_checked(r, "most samples are %s, which is no function", places_func(&d->places, node));
+        node = 0;
+    }
     if (node && t.sum && (double)self / (double)t.sum > rule_threshold(r, "share")) {
         struct finding *x = rule_found(r);
 

@@ -26,6 +26,24 @@ static const struct place_match frames[] = {
 /* Loading without workers: the main thread prepares the batch itself. */
 static const struct place_match alone[] = {{"fetch", "torch/utils/data/_utils/fetch.py", NULL}};
 
+/* What workers run in whatever they do: no function that anybody could make cheaper. */
+static const struct place_match machinery[] = {{NULL, "torch/utils/data/dataloader.py", NULL},
+                                               {NULL, "torch/utils/data/_utils/worker.py", NULL},
+                                               {NULL, "torch/utils/data/_utils/fetch.py", NULL},
+                                               {NULL, "torch/utils/data/_utils/pin_memory.py", NULL},
+                                               {NULL, "multiprocessing/process.py", NULL},
+                                               {NULL, "multiprocessing/popen_fork.py", NULL},
+                                               {NULL, "multiprocessing/pool.py", NULL},
+                                               {NULL, "multiprocessing/spawn.py", NULL},
+                                               {NULL, "multiprocessing/context.py", NULL},
+                                               {NULL, "multiprocessing/forkserver.py", NULL},
+                                               {NULL, "concurrent/futures/process.py", NULL},
+                                               {NULL, "concurrent/futures/thread.py", NULL},
+                                               {NULL, "threading.py", NULL}};
+
+/* One of their functions is named that has so much of what they do for itself. */
+#define OWN_LEAST 0.25
+
 struct loader {
     struct lead_time time;
     struct chase chase;
@@ -70,8 +88,12 @@ static void find_hot(struct loader *x, const struct rule_data *d)
         x->by_children = 1;
     }
     x->hot = places_hot(&d->places, &x->chase.where, HOT_LEAST, &x->hot_ns);
-    if (!x->hot)
-        x->hot = places_top(&d->places, &x->chase.where, &x->hot_ns);
+    if (x->hot && !places_is(&d->places, x->hot, machinery, ARRAY_SIZE(machinery)))
+        return;
+    x->hot = places_top(&d->places, &x->chase.where, &x->hot_ns);
+    if ((double)x->hot_ns < OWN_LEAST * (double)x->chase.where.sum ||
+        places_is(&d->places, x->hot, machinery, ARRAY_SIZE(machinery)))
+        x->hot = 0;
 }
 
 static void advise(struct finding *x, const struct loader *l, const struct rule_data *d, const char *func)

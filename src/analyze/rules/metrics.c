@@ -94,6 +94,7 @@ void check_io_bound(struct rule_run *r, const struct rule_data *d)
     if (wait >= 0 && d->wall_ns)
         share = wait / ((double)d->wall_ns * cpus);
     waits_of(&t, d, WAIT_DISK);
+    lead_time_short(&t, d, WAIT_DISK);
     if (share > rule_threshold(r, "iowait") || lead_time_share(&t, d) > rule_threshold(r, "blocked")) {
         struct finding *x = rule_found(r);
         uint32_t node = places_hot(&d->places, &t.where, 0.5, NULL);
@@ -106,10 +107,12 @@ void check_io_bound(struct rule_run *r, const struct rule_data *d)
         x->evidence = mem_printf(
             "CPUs idled for a disk %s of their time; the main thread was blocked on disks for %s in %s.",
             wait < 0 ? "(not measured)" : words_share(&w, share), words_ns(&w, t.ns),
-            words_plural(&w, t.waits, "wait"));
-        x->advice = mem_strdup("Cache what is read again, read ahead in other threads, keep data in fewer "
-                               "and larger files, or on "
-                               "a faster disk.");
+            lead_time_waits(&w, &t));
+        x->advice =
+            mem_strdup(lead_time_writes(&t, d)
+                           ? lead_writes_advice
+                           : "Cache what is read again, read ahead in other threads, keep data in fewer "
+                             "and larger files, or on a faster disk.");
         if (!t.ns) {
             x->certainty = FINDING_LIKELY;
             x->why = mem_strdup(
@@ -185,6 +188,13 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
     for (size_t i = 0; i < d->lead.spans.n; i++)
         if (d->lead.spans.a[i].kind == LEAD_QUEUE)
             lead_time_wait(&t, d, i);
+    lead_time_short(&t, d, LEAD_SHORT_QUEUE);
+    if (d->lead.task && (d->has & NEED_OFFCPU) && lead_time_share(&t, d) <= rule_threshold(r, "share")) {
+        rule_note(r, "threads waited %s of their time for a CPU, the main thread %s of the run",
+                  words_share(&w, share), words_share(&w, lead_time_share(&t, d)));
+        lead_time_release(&t);
+        return;
+    }
     x = rule_found(r);
     if (t.ns)
         finding_of_lead(x, &t, d);

@@ -18,28 +18,39 @@ static void time_in(struct lead_time *t, const struct rule_data *d, const struct
     free(stacks);
 }
 
-/* The node of these frames with the most time. */
-static uint32_t worst(const struct rule_data *d, const struct lead_time *t, const struct place_match *m,
-                      size_t n)
+/* By the store's stack ids a node each, or 0: the one with the most time. */
+static uint32_t most_of(const struct rule_data *d, const struct lead_time *t, const uint32_t *nodes)
 {
     struct map sums = {0};
     uint64_t most = 0;
     uint32_t best = 0;
 
-    for (uint32_t i = 1; i <= d->s->store.stacks.nodes.n; i++) {
-        uint32_t node = t->where.of[i] ? places_matched(&d->places, i, m, n) : 0;
+    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++) {
         uint64_t *sum;
 
-        if (!node)
+        if (!nodes[i] || !t->where.of[i])
             continue;
-        sum = map_put(&sums, node);
+        sum = map_put(&sums, nodes[i]);
         *sum += t->where.of[i];
         if (*sum > most) {
             most = *sum;
-            best = node;
+            best = nodes[i];
         }
     }
     map_release(&sums);
+    return best;
+}
+
+/* The node of these frames with the most time. */
+static uint32_t worst(const struct rule_data *d, const struct lead_time *t, const struct place_match *m,
+                      size_t n)
+{
+    uint32_t *nodes = mem_calloc(d->s->store.stacks.nodes.n + 1, sizeof(*nodes)), best;
+
+    for (uint32_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
+        nodes[i] = t->where.of[i] ? places_matched(&d->places, i, m, n) : 0;
+    best = most_of(d, t, nodes);
+    free(nodes);
     return best;
 }
 
@@ -97,8 +108,77 @@ static const struct place_match compilers[] = {
     {"cuModuleLoadData", NULL, NULL},
     {"cuModuleLoadDataEx", NULL, NULL},
     {"cuLibraryLoadData", NULL, NULL},
-    {"nvrtcCompileProgram", NULL, NULL},
-    {"_find_and_load", NULL, NULL}};
+    {"nvrtcCompileProgram", NULL, NULL}};
+
+/* The nearest Python function of a stack; a node, 0: none. */
+static uint32_t python_of(const struct rule_data *d, uint32_t node)
+{
+    for (const struct place *x; (x = places_get(&d->places, node)) && x->kind != FRAME_PYTHON;)
+        node = stacks_get(&d->places.tree, node)->parent;
+    return node;
+}
+
+static int is_importer(const struct rule_data *d, uint32_t node)
+{
+    const struct place *x = places_get(&d->places, node);
+    const char *file = x ? strtab_get(&d->s->store.strings, x->file) : "";
+
+    return !strncmp(file, "<frozen importlib", 17) || !strncmp(file, "<frozen zipimport", 17) ||
+           strstr(file, "/importlib/_bootstrap");
+}
+
+/* By the store's stack ids: the node that asked for a module, where the stack is in finding, reading and
+ * unpacking it; what the module's own code does is no importing. 0: none. Owned by the caller. */
+static uint32_t *importers(const struct rule_data *d)
+{
+    size_t n = d->s->store.stacks.nodes.n;
+    uint32_t *of = mem_calloc(n + 1, sizeof(*of));
+
+    for (size_t i = 1; i <= n; i++) {
+        uint32_t node = python_of(d, d->places.node_of[i]);
+
+        if (!node || !is_importer(d, node))
+            continue;
+        while (node && is_importer(d, node))
+            node = python_of(d, stacks_get(&d->places.tree, node)->parent);
+        of[i] = node;
+    }
+    return of;
+}
+
+static void find_late_imports(struct rule_run *r, const struct rule_data *d, double warm)
+{
+    uint32_t *of = importers(d);
+    uint8_t *stacks = mem_calloc(d->s->store.stacks.nodes.n + 1, 1);
+    struct words w = {0};
+    struct lead_time t;
+
+    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
+        stacks[i] = of[i] != 0;
+    lead_time_init(&t, d);
+    lead_time_samples(&t, d, stacks, d->start + (uint64_t)(warm * (double)d->wall_ns));
+    if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
+        struct finding *x = rule_found(r);
+        uint32_t who = most_of(d, &t, of);
+
+        x->weight = RULE_WEIGHT_CAUSE;
+        finding_of_lead(x, &t, d);
+        finding_at(x, d, &t.where, who);
+        x->title = mem_strdup("Modules are still imported long after the start");
+        x->evidence =
+            mem_printf("%s after the first %s of the run are in finding and reading modules, about "
+                       "%s%s%s.",
+                       words_plural(&w, t.samples, "sample"), words_share(&w, warm), words_ns(&w, t.ns),
+                       x->line ? ", mostly asked for by " : "", x->line ? x->line : "");
+        x->advice =
+            mem_strdup("Import at the start what is used in each step; python3 -X importtime lists what "
+                       "each module takes; a shorter sys.path and compiled .pyc files on a local disk "
+                       "make it cheaper.");
+    }
+    lead_time_release(&t);
+    free(stacks);
+    free(of);
+}
 
 void check_late_compile(struct rule_run *r, const struct rule_data *d)
 {
@@ -122,6 +202,7 @@ void check_late_compile(struct rule_run *r, const struct rule_data *d)
                                "cache between runs, load modules at the start (CUDA_MODULE_LOADING=EAGER).");
     }
     lead_time_release(&t);
+    find_late_imports(r, d, warm);
 }
 
 /* ---- checkpoints ---- */

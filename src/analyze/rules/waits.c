@@ -2,11 +2,13 @@
 /* Rows 31, 45, 49 and 60: what the main thread waits for, where no rule knows better. */
 #include "analyze/rules/chase.h"
 
-#include "analyze/waits_top.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 
 #define HOT_LEAST 0.5
+/* Of less than that of the time nothing is said to be where the others were. */
+#define NAMED_LEAST 0.35
 
 typedef int (*wanted)(const struct rule_data *d, const struct lead_span *x, uint64_t arg);
 
@@ -25,42 +27,76 @@ static void collect(struct lead_time *t, struct chase *c, const struct rule_data
     }
 }
 
+/* What a kernel thread's stack begins with, x86 and arm64. */
+static int is_kernel_thread(const struct rule_data *d, uint32_t stack)
+{
+    const struct store *s = &d->s->store;
+
+    for (const struct stack_node *n; (n = stacks_get(&s->stacks, stack)); stack = n->parent) {
+        const struct frame *f = frames_get(&s->frames, n->frame);
+        const char *func = f && f->kind == FRAME_KERNEL ? strtab_get(&s->strings, f->func) : "";
+
+        if (!strcmp(func, "kthread") || !strncmp(func, "ret_from_fork", 13))
+            return 1;
+    }
+    return 0;
+}
+
+/* Another process ended it, whose work it is that takes the time: a disk's is not that of the thread, the
+ * kernel's or another program's, that the disk was done in. */
 static int is_outside(const struct rule_data *d, const struct wait *w)
 {
     return w && !w->irq && w->waker_task && w->waker_task <= d->s->store.tasks.list.n &&
-           !d->lead.process[w->waker_task];
+           !d->lead.process[w->waker_task] && w->reason != WAIT_DISK && w->reason != WAIT_FAULT &&
+           !is_kernel_thread(d, w->waker_stack);
 }
 
 /* ---- a lock ---- */
 
-static int is_lock(const struct rule_data *d, const struct lead_span *x, uint64_t what)
+/* A lock by its name without who held it, who is another one each time; 0: it has none. */
+static uint64_t lock_key(const struct rule_data *d, uint32_t what, int *len)
 {
-    const struct wait *w = lead_wait(d, x);
+    const char *name = what ? strtab_get(&d->s->store.strings, what) : "", *held = strstr(name, ", held by");
 
-    return w && w->reason == WAIT_FUTEX && !is_outside(d, w) && (!what || w->what == what);
+    *len = held ? (int)(held - name) : (int)strlen(name);
+    return *len ? hash_bytes(name, (size_t)*len) | 1 : 0;
 }
 
-/* The lock with the most time; strings that name one futex differently, as its holder changes, stay apart. */
-static uint32_t worst_lock(const struct rule_data *d)
+static int is_lock(const struct rule_data *d, const struct lead_span *x, uint64_t key)
+{
+    const struct wait *w = lead_wait(d, x);
+    int len;
+
+    return w && w->reason == WAIT_FUTEX && !is_outside(d, w) && (!key || lock_key(d, w->what, &len) == key);
+}
+
+/* The lock with the most time, and its share of all; 0: none has a name. */
+static uint64_t worst_lock(const struct rule_data *d, uint32_t *what, double *share)
 {
     struct map sums = {0};
-    uint64_t most = 0;
-    uint32_t worst = 0;
+    uint64_t most = 0, all = 0, worst = 0;
 
     for (size_t i = 0; i < d->lead.spans.n; i++) {
         const struct lead_span *x = &d->lead.spans.a[i];
-        uint64_t *sum;
+        uint64_t key, *sum;
+        int len;
 
-        if (!is_lock(d, x, 0) || !lead_wait(d, x)->what)
+        if (!is_lock(d, x, 0))
             continue;
-        sum = map_put(&sums, lead_wait(d, x)->what);
+        all += x->end - x->start;
+        key = lock_key(d, lead_wait(d, x)->what, &len);
+        if (!key)
+            continue;
+        sum = map_put(&sums, key);
         *sum += x->end - x->start;
         if (*sum > most) {
             most = *sum;
-            worst = lead_wait(d, x)->what;
+            worst = key;
+            *what = lead_wait(d, x)->what;
         }
     }
     map_release(&sums);
+    *share = all ? (double)most / (double)all : 0;
     return worst;
 }
 
@@ -70,8 +106,13 @@ static uint32_t hot_of(const struct chase *c, const struct rule_data *d, struct 
     uint32_t node = places_hot(&d->places, &c->where, HOT_LEAST, NULL);
     uint64_t self;
 
-    if (!node)
+    if (!node) {
         node = places_top(&d->places, &c->where, &self);
+        if ((double)self < NAMED_LEAST * (double)c->where.sum)
+            node = 0;
+    }
+    if ((double)c->told < NAMED_LEAST * (double)c->asked)
+        node = 0;
     if (node)
         places_label(&d->places, node, places_line(&d->places, &c->where, node), out);
     return node;
@@ -94,20 +135,42 @@ static void who_was_where(struct buf *text, const struct chase *c, const struct 
     buf_release(&who);
 }
 
+/* "futex 0x10 (mutex)", or that it has none. */
+static void lock_name(const struct rule_data *d, uint32_t what, struct buf *out)
+{
+    int len;
+
+    if (!lock_key(d, what, &len)) {
+        buf_addstr(out, "a futex");
+        return;
+    }
+    buf_addf(out, "%.*s", len, strtab_get(&d->s->store.strings, what));
+    if (memchr(out->data, '(', out->len) && out->data[out->len - 1] != ')')
+        buf_addch(out, ')');
+}
+
+/* Short waits are for what most of the listed ones are for, as far as anybody knows. */
+#define MOSTLY 0.5
+
 void check_lock_wait(struct rule_run *r, const struct rule_data *d)
 {
-    uint32_t what = worst_lock(d), waiting;
-    struct buf place = {0}, text = {0};
+    uint32_t what = 0, waiting;
+    double share;
+    uint64_t key = worst_lock(d, &what, &share);
+    struct buf place = {0}, text = {0}, name = {0};
     struct words w = {0};
     struct lead_time t;
     struct chase c;
     struct finding *x;
 
-    collect(&t, &c, d, is_lock, what);
+    collect(&t, &c, d, is_lock, key);
+    if (t.waits && (!key || share > MOSTLY))
+        lead_time_short(&t, d, WAIT_FUTEX);
     if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
-        const char *name = what ? strtab_get(&d->s->store.strings, what) : "a futex";
-        int mutex = strstr(name, "mutex") != NULL;
+        int mutex;
 
+        lock_name(d, what, &name);
+        mutex = strstr(buf_str(&name), "mutex") != NULL;
         x = rule_found(r);
         x->weight = RULE_WEIGHT_GENERAL;
         x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
@@ -117,7 +180,7 @@ void check_lock_wait(struct rule_run *r, const struct rule_data *d)
         finding_at(x, d, &t.where, waiting);
         x->title = mem_printf("The main thread waits for %s%s%s", mutex ? "a lock" : "another thread",
                               place.len ? ", held up in " : "", buf_str(&place));
-        buf_addf(&text, "%s for %s: %s, the longest %s", words_plural(&w, t.waits, "wait"), name,
+        buf_addf(&text, "%s for %s: %s, the longest %s", lead_time_waits(&w, &t), buf_str(&name),
                  words_ns(&w, t.ns), words_ns(&w, t.longest));
         buf_addf(&text, "%s%s.", x->line ? ", in " : "", x->line ? x->line : "");
         who_was_where(&text, &c, d, buf_str(&place));
@@ -127,9 +190,16 @@ void check_lock_wait(struct rule_run *r, const struct rule_data *d)
                 ? "Hold the lock for less, or give each thread data of its own."
                 : "Make what the other thread does cheaper, or let it begin earlier; wprof show --waits has "
                   "all waits.");
-        x->certainty = c.told > c.asked / 2 ? FINDING_MEASURED : FINDING_LIKELY;
+        x->certainty = chase_certainty(&c);
+        if (t.short_ns > t.ns / 2) {
+            x->certainty = FINDING_LIKELY;
+            x->why =
+                mem_strdup("most waits were too short to be listed: that they are for the same lock as the "
+                           "listed ones is taken for granted");
+        }
     }
     buf_release(&place);
+    buf_release(&name);
     lead_time_release(&t);
     chase_release(&c);
 }
@@ -166,7 +236,9 @@ void check_process_wait(struct rule_run *r, const struct rule_data *d)
         x->advice = mem_strdup(
             "Make that cheaper, let it begin earlier, or have several of those processes; wprof show --waits "
             "has the chain of each wait.");
-        x->certainty = c.told > c.asked / 2 ? FINDING_MEASURED : FINDING_LIKELY;
+        x->certainty = chase_certainty(&c);
+        if (c.inferred > c.told / 2)
+            x->why = mem_strdup("nobody saw who ended the waits: it is inferred from what both did");
     }
     buf_release(&place);
     lead_time_release(&t);
@@ -211,13 +283,37 @@ static int is_cause(const struct rule_data *d, const struct lead_span *x, uint64
     return x->kind == LEAD_WAIT && (w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN) == reason;
 }
 
+static void tell_blocked(struct finding *x, const struct lead_time *t, unsigned reason)
+{
+    struct buf text = {0};
+    struct words w = {0};
+
+    buf_addf(&text, "%s, %s in all", lead_time_waits(&w, t), words_ns(&w, t->ns));
+    if (t->waits)
+        buf_addf(&text, ", the longest %s", words_ns(&w, t->longest));
+    if (x->line)
+        buf_addf(&text, "; most in %s", x->line);
+    if (t->short_n)
+        buf_addf(&text, "; the shorter ones are %s of it, and only their sum was kept",
+                 words_ns(&w, t->short_ns));
+    buf_addch(&text, '.');
+    x->evidence = buf_detach(&text);
+    if (t->short_ns > t->ns / 2) {
+        x->certainty = FINDING_LIKELY;
+        x->why =
+            mem_printf("most of the waits%s were too short to be listed: record with a shorter --min-block "
+                       "to see where and for whom they are",
+                       reason == WAIT_UNKNOWN ? ", of unknown cause," : "");
+    }
+}
+
 void check_blocked(struct rule_run *r, const struct rule_data *d)
 {
     for (unsigned reason = 0; reason <= WAIT_OTHER; reason++) {
-        struct words w = {0};
         struct lead_time t;
 
         collect(&t, NULL, d, is_cause, reason);
+        lead_time_short(&t, d, reason);
         if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
             struct finding *x = rule_found(r);
             uint32_t node = places_hot(&d->places, &t.where, HOT_LEAST, NULL);
@@ -230,10 +326,9 @@ void check_blocked(struct rule_run *r, const struct rule_data *d)
             finding_at(x, d, &t.where, node);
             x->title = mem_printf("The main thread %s%s%s", causes[reason].title, node ? ", in " : "",
                                   node ? places_func(&d->places, node) : "");
-            x->evidence = mem_printf("%s, %s in all, the longest %s%s%s.", words_plural(&w, t.waits, "wait"),
-                                     words_ns(&w, t.ns), words_ns(&w, t.longest), x->line ? "; most in " : "",
-                                     x->line ? x->line : "");
-            x->advice = mem_strdup(causes[reason].advice);
+            tell_blocked(x, &t, reason);
+            x->advice = mem_strdup(reason == WAIT_DISK && lead_time_writes(&t, d) ? lead_writes_advice
+                                                                                  : causes[reason].advice);
         }
         lead_time_release(&t);
     }
