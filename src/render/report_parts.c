@@ -150,7 +150,7 @@ static void put_findings(struct report_doc *d)
 {
     report_heading(d, 2, d->r->findings.list.n ? "Findings" : "No findings");
     if (!d->r->findings.list.n)
-        buf_addstr(d->out, "Nothing of what was looked for is there.\n");
+        buf_addf(d->out, "%s\n", report_no_findings(d->r));
     for (size_t i = 0; i < d->r->findings.list.n; i++)
         put_finding(d, i);
 }

@@ -67,6 +67,7 @@ static void about(const struct report *r, const struct text_style *style, struct
 {
     const struct meta *m = r->meta;
     char *command = figures_command(m), text[40];
+    int imported = meta_is_imported(m);
     struct figures f = {0};
     struct buf b = {0};
 
@@ -76,12 +77,12 @@ static void about(const struct report *r, const struct text_style *style, struct
     if (m->duration_s > 0)
         buf_addstr(&b, units_duration(text, sizeof(text), (uint64_t)(m->duration_s * 1e9)));
     if (m->host)
-        buf_addf(&b, "%son %s", b.len ? " " : "", m->host);
+        buf_addf(&b, "%s%son %s", b.len ? imported ? ", " : " " : "", imported ? "imported " : "", m->host);
     if (m->ncpus)
         buf_addf(&b, ", %u CPU%s", m->ncpus, m->ncpus == 1 ? "" : "s");
     if (m->tier)
         buf_addf(&b, ", tier %s", m->tier);
-    if (m->kind)
+    if (m->kind && !imported)
         buf_addf(&b, "%s%s", b.len ? ", " : "", m->kind);
     if (m->exit_code > 0)
         buf_addf(&b, ", exit code %lld", (long long)m->exit_code);
@@ -95,6 +96,10 @@ static void about(const struct report *r, const struct text_style *style, struct
         buf_addf(out, "  %s! ", on(style, "\033[33m"));
         wrap(out, f.warnings.a[i], style, 4, 4);
         buf_addstr(out, off(style));
+    }
+    for (size_t i = 0; i < f.notes.n && i < WARNINGS_SHOWN; i++) {
+        buf_addstr(out, "  - ");
+        wrap(out, f.notes.a[i], style, 4, 4);
     }
     if (f.warnings.n > WARNINGS_SHOWN)
         buf_addf(out, "  ! %zu more: wprof show\n", f.warnings.n - WARNINGS_SHOWN);
@@ -300,8 +305,7 @@ static void list_findings(const struct report *r, const struct text_style *style
     size_t n = r->findings.list.n, shown = all || n < FINDINGS_SHOWN ? n : FINDINGS_SHOWN;
 
     if (!n) {
-        buf_addf(out, "\n%sNo findings.%s Nothing of what was looked for is there.\n", on(style, "\033[1m"),
-                 off(style));
+        buf_addf(out, "\n%sNo findings.%s %s\n", on(style, "\033[1m"), off(style), report_no_findings(r));
         return;
     }
     buf_addf(out, "\n%sFindings%s\n", on(style, "\033[1m"), off(style));
