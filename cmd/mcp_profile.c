@@ -113,7 +113,7 @@ struct focus {
     const char *name, *metric;
     const char *because;   /* of what `auto` chose */
     const char *kind;      /* functions of that kind alone; NULL: all */
-    double python, kernel; /* shares of the samples in stacks with a Python frame, with a CUDA: frame */
+    double python, kernel; /* shares of the metric in stacks with a Python frame, with a CUDA: frame */
 };
 
 /* The share of the metric in stacks with a frame that `is` says yes to. */
@@ -142,16 +142,18 @@ static int is_kernel(const struct profile *p, uint32_t frame)
     return !strncmp(strtab_get(&p->strings, p->frames.a[frame].func), "CUDA:", 5);
 }
 
-static void choose(struct focus *f, const struct session *s, const struct profile *cpu, const char *asked)
+static void take_shares(struct focus *f, const struct profile *p)
 {
-    int gpu = fold_has(&s->store, "gpu");
+    f->python = p->metrics.n ? share_below(p, is_python) : 0;
+    f->kernel = p->metrics.n ? share_below(p, is_kernel) : 0;
+}
 
-    f->python = cpu->metrics.n ? share_below(cpu, is_python) : 0;
-    f->kernel = cpu->metrics.n ? share_below(cpu, is_kernel) : 0;
+static void choose(struct focus *f, const struct session *s, const char *asked)
+{
     if (strcmp(asked, "auto") != 0) {
         f->name = asked;
         f->because = "asked for";
-    } else if (gpu) {
+    } else if (fold_has(&s->store, "gpu")) {
         f->name = "gpu";
         f->because = "the session has work of a GPU";
     } else if (f->python >= 0.5) {
@@ -163,6 +165,17 @@ static void choose(struct focus *f, const struct session *s, const struct profil
     }
     f->metric = !strcmp(f->name, "gpu") ? "gpu" : "oncpu";
     f->kind = !strcmp(f->name, "python") ? "python" : NULL;
+}
+
+static const char *advice(const struct focus *f)
+{
+    if (!strcmp(f->name, "gpu"))
+        return "the tool report says how busy the GPU is, and what the CPU did while it was idle";
+    if (f->kernel > 0.05)
+        return "over 5 % of the samples are in CUDA kernels: group small ones, or use CUDA graphs; the tool "
+               "report "
+               "says what is measured of it";
+    return "begin with the first of by_self; the tool report says what it costs and what to do";
 }
 
 /* The column of that key; the table has it. */
@@ -239,12 +252,7 @@ static void put_summary(struct json_writer *w, const struct profile *p, const st
     json_strn(w, "summary", text.data, text.len);
     json_f64(w, "python_share", f->python);
     json_f64(w, "cuda_share", f->kernel);
-    json_str(w, "advice",
-             f->kernel > 0.05 ? "over 5 % of the samples are in CUDA kernels: group small ones, or use CUDA "
-                                "graphs; the tool report says what is measured of it"
-             : !strcmp(f->name, "gpu")
-                 ? "the tool report says how busy the GPU is, and what the CPU did while it was idle"
-                 : "begin with the first of by_self; the tool report says what it costs and what to do");
+    json_str(w, "advice", advice(f));
     buf_release(&text);
 }
 
@@ -270,10 +278,12 @@ static int analyze(const struct mcp_job *j, const struct session *s, struct json
     int rc = fold_has(&s->store, "oncpu") ? fold(&cpu, s, "oncpu", e) : 0;
 
     if (!rc) {
-        choose(&f, s, &cpu, mcp_job_text(j, "focus"));
+        take_shares(&f, &cpu);
+        choose(&f, s, mcp_job_text(j, "focus"));
         if (strcmp(f.metric, "oncpu") != 0 || !cpu.metrics.n) {
             p = &other;
             rc = fold(p, s, f.metric, e);
+            take_shares(&f, p);
         }
     }
     if (!rc)

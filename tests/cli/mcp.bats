@@ -35,6 +35,11 @@ teardown() {
     client python_focus root
 }
 
+@test "mcp: the GPU is looked at where a session has work of one" {
+    "$WPROF" -q import --from kineto -o root/trace "$ROOT/tests/fuzz/corpus/kineto/training"
+    client gpu root
+}
+
 @test "mcp: every version that is known, and those that are not" {
     client versions root
 }

@@ -147,6 +147,21 @@ def python_focus():
     s.end()
 
 
+def gpu():
+    """A trace with kernels: auto looks at the GPU, and adds up to what the tables say."""
+    s = Server()
+    name = next(x["session_id"] for x in s.get("list_sessions")["sessions"] if x["path"].endswith("trace"))
+    hot = s.get("analyze_hotspot", session_id=name)
+    assert hot["focus"] == "gpu" and hot["metric"] == "gpu" and hot["unit"] == "ns" and hot["cuda_share"] == 1, hot
+    assert all(f["kind"] == "gpu" for f in hot["by_self"]) and hot["by_self_left_out"] == 0
+    tables = s.get("query", sessions=name, sql="SELECT name, sum(ns) AS ns FROM gpu GROUP BY 1")["rows"]
+    assert hot["total"] == sum(r["ns"] for r in tables) == sum(f["self"] for f in hot["by_self"]), (hot, tables)
+    assert s.get("analyze_hotspot", session_id=name, focus="gpu")["focus_because"] == "asked for"
+    same = s.get("diff", base=name, new=name, metric="gpu", by="kernel")["rows"]
+    assert same and all(r["change"] == 0 for r in same), same
+    s.end()
+
+
 def versions():
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]:
         s = Server(version=version)
