@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SAID = 60 }; /* bytes of an unknown category that are said */
+
 enum kind {
     LEFT, /* read and left out on purpose */
     OPERATOR,
@@ -332,9 +334,11 @@ static void take_metadata(struct kineto *k)
 
 static void take_unknown(struct kineto *k)
 {
+    const struct buf *category = &k->r.ev.category;
+
     import_count(k->r.st, IMPORT_LEFT, "event of other categories|events of other categories", 1);
     if (!k->unknown)
-        k->unknown = mem_strndup(buf_str(&k->r.ev.category), 60);
+        k->unknown = mem_strndup(buf_str(category), category->len < SAID ? category->len : SAID);
 }
 
 void kineto_event(void *kineto)
