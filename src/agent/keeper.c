@@ -19,7 +19,9 @@ enum {
     CLOCK_READS = 100,
     SILENT = 2,   /* flushes with calls and without records: another one's */
     EARLIER = 16, /* the first flush, of short programs */
-    LEAVE = 10,   /* flushes for which it is left to them: a window of torch.profiler */
+    /* Flushes for which it is left to them: a window of torch.profiler. CUPTI does not tell whether another
+     * one has stopped, and who still records loses what comes from then on: rather wait too long. */
+    LEAVE = 60,
 };
 
 static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER; /* never wanted by a callback */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -91,4 +92,21 @@ void self_begin(void)
     for (char **e = environ; e && *e; e++)
         if (!strncmp(*e, hidden, 3))
             **e = 'L';
+}
+
+char *self_agent(void)
+{
+    static const char *const places[] = {"", "../lib/wprof/"};
+    struct err e = {0};
+    char *self = self_program(&e), *slash = self ? strrchr(self, '/') : NULL, *found = NULL;
+
+    for (size_t i = 0; slash && !found && i < ARRAY_SIZE(places); i++) {
+        found = mem_printf("%.*s/%s" SELF_AGENT, (int)(slash - self), self, places[i]);
+        if (access(found, R_OK)) {
+            free(found);
+            found = NULL;
+        }
+    }
+    free(self);
+    return found;
 }

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 
+#define SELF_AGENT   "libwprof-cuda.so"
 #define SELF_LOADER  "ld-linux-x86-64.so.2"
 #define SELF_ABOUT   "portable" /* a line of text: what was built where */
 #define SELF_PLUGINS "graphviz" /* a folder: Graphviz's plugins with their list */
@@ -33,5 +34,9 @@ int self_is_portable(void);
 /* The path of a part of the portable build; NULL in others, and where it was left out. Owned by the caller.
  */
 char *self_part(const char *name);
+
+/* The path of the library that the CUDA driver loads into what is recorded (src/agent): beside the program,
+ * or where `make install` puts it. NULL: it is in neither place. Owned by the caller. */
+char *self_agent(void);
 
 #endif

@@ -71,13 +71,18 @@ static struct collector *gpu_open(struct record_ctx *ctx, struct err *e)
     return c;
 }
 
+/* Agents write from their process's first call of CUDA on, whether the recording has begun or not: once
+ * there is no place for them they stay out. */
+static int gpu_ready(struct collector *c, struct err *e)
+{
+    return gpu_logs_init(&c->logs, c->ctx->store, c->ctx->session_dir, e);
+}
+
 static int gpu_start(struct collector *c, struct err *e)
 {
     struct itimerspec every = {{1, 0}, {1, 0}};
 
     if (c->attach.trace && gpu_attach_start(&c->attach, e))
-        return -1;
-    if (gpu_logs_init(&c->logs, c->ctx->store, c->ctx->session_dir, e))
         return -1;
     return timerfd_settime(c->timer_fd, 0, &every, NULL) ? err_sys(e, errno, "timerfd") : 0;
 }
@@ -191,6 +196,7 @@ const struct collector_ops collector_gpu = {
     .summary = "what GPUs do, and where it was asked for (NVIDIA's, by CUPTI)",
     .by_default = gpu_driver_here,
     .open = gpu_open,
+    .ready = gpu_ready,
     .start = gpu_start,
     .fd = gpu_fd,
     .poll = gpu_poll,

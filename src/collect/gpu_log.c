@@ -272,11 +272,11 @@ static void take_span(struct gpu_log *l, struct reading *r, int on_device)
         *by = (struct gpu_asked){id, tid, 0};
     if (by && (by->correlation != id || !by->tid))
         by = NULL;
-    l->on_device += on_device;
-    l->unasked += on_device && !by;
     ts = gpu_clock_ours(&l->clock, start);
     if (is_outside(l, ts, ts + dur))
         return;
+    l->on_device += on_device;
+    l->unasked += on_device && !by;
     if (!tid && by)
         tid = by->tid;
     ev = push(l, EVENT_GPU, ts, dur);

@@ -29,27 +29,6 @@ int gpu_logs_init(struct gpu_logs *g, struct store *s, int session_dir, struct e
     return 0;
 }
 
-void gpu_logs_release(struct gpu_logs *g)
-{
-    for (size_t i = 0; i < g->files.n; i++) {
-        struct gpu_logs_file *f = g->files.a[i];
-
-        if (g->dir >= 0)
-            unlinkat(g->dir, f->name, 0);
-        wlog_reader_release(&f->reader);
-        gpu_log_release(&f->log);
-        close(f->fd);
-        free(f);
-    }
-    vec_release(&g->files);
-    gpu_tasks_release(&g->tasks);
-    if (g->dir >= 0) {
-        close(g->dir);
-        unlinkat(g->parent, DIRECTORY, AT_REMOVEDIR);
-    }
-    g->dir = -1;
-}
-
 static int is_known(const struct gpu_logs *g, const char *name)
 {
     for (size_t i = 0; i < g->files.n; i++)
@@ -102,6 +81,29 @@ static void look_for_new(struct gpu_logs *g)
         closedir(dir);
     else if (fd >= 0)
         close(fd);
+}
+
+void gpu_logs_release(struct gpu_logs *g)
+{
+    if (g->dir >= 0)
+        look_for_new(g); /* what came where nothing was read */
+    for (size_t i = 0; i < g->files.n; i++) {
+        struct gpu_logs_file *f = g->files.a[i];
+
+        if (g->dir >= 0)
+            unlinkat(g->dir, f->name, 0);
+        wlog_reader_release(&f->reader);
+        gpu_log_release(&f->log);
+        close(f->fd);
+        free(f);
+    }
+    vec_release(&g->files);
+    gpu_tasks_release(&g->tasks);
+    if (g->dir >= 0) {
+        close(g->dir);
+        unlinkat(g->parent, DIRECTORY, AT_REMOVEDIR);
+    }
+    g->dir = -1;
 }
 
 /* A task that another collector enters later would be another one than ours: that has its time. */

@@ -126,6 +126,12 @@ static void note_one(struct record_ctx *ctx, const struct gpu_log *l)
              "meanwhile is missing, "
              "the gaps are marked",
              l->pid, s->seen[GPU_TAKEN]);
+    if (s->seen[GPU_RETAKEN])
+        note(ctx,
+             "process %u: records were taken back from the other profiler after a minute: if it went on for "
+             "longer, its own "
+             "trace has no GPU records from then on (record it without wprof, or with --without gpu)",
+             l->pid);
     if (s->seen[GPU_NO_PYTHON])
         note(ctx,
              "process %u runs a CPython %llu.%llu whose frames can't be read: launches have native stacks "

@@ -2,7 +2,8 @@
 /*
  * What a collector is. One file in src/collect, one line in collectors.def:
  *     COLLECTOR(cpu)   ->   extern const struct collector_ops collector_cpu;
- * The recorder opens all, starts them, opens the gate, polls, and stops in reverse order.
+ * The recorder opens all, lets them get ready, starts them, opens the gate, polls, and stops in reverse
+ * order.
  */
 #ifndef WPROF_MODEL_COLLECTOR_H
 #define WPROF_MODEL_COLLECTOR_H
@@ -77,7 +78,10 @@ struct collector_ops {
     /* Makes everything ready (BPF loaded, events open, nothing counting). NULL with `e`: left out, and said.
      */
     struct collector *(*open)(struct record_ctx *ctx, struct err *e);
-    int (*start)(struct collector *c, struct err *e); /* before the gate opens */
+    /* The session's directory is there, and the command does not run yet: what it is to find is made now,
+     * for start() may come much later (--delay, --start-on, --capture). NULL: nothing. */
+    int (*ready)(struct collector *c, struct err *e);
+    int (*start)(struct collector *c, struct err *e); /* when the recording begins */
     int (*fd)(struct collector *c); /* readable when poll() has work; -1: none, poll by time */
     int (*poll)(struct collector *c, struct err *e); /* drains into the store; never blocks */
     void (*ended)(struct collector *c); /* the command has ended and is not waited for yet: what /proc tells

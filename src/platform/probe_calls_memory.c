@@ -2,6 +2,8 @@
 /* Reading other processes, as tier C does, and the libraries of GPUs. */
 #include "platform/probe_calls.h"
 
+#include "base/self.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -114,4 +116,19 @@ int probe_call_gpu_cuda(pid_t sibling)
 int probe_call_gpu_nvml(pid_t sibling)
 {
     return loads("libnvidia-ml.so.1");
+}
+
+/* Those that the agent takes; where a program brings its own along, as torch does, that one serves. */
+int probe_call_gpu_cupti(pid_t sibling)
+{
+    return loads("libcupti.so.12") && loads("libcupti.so.13") && loads("libcupti.so.11") ? ENOENT : 0;
+}
+
+int probe_call_gpu_agent(pid_t sibling)
+{
+    char *agent = self_agent();
+    int why = agent ? 0 : ENOENT;
+
+    free(agent);
+    return why;
 }

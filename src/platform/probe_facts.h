@@ -55,6 +55,7 @@ struct probe_place {
     char *pmus;          /* "cpu, uncore_imc_0": without those of software; "" */
     char *nvidia;        /* the driver's version; NULL: none loaded */
     long gpus;           /* NVIDIA display and 3D controllers on PCI */
+    long gpu_admin;      /* 1: its driver lets administrators profile alone; PROBE_ABSENT */
 };
 
 struct probe_facts {

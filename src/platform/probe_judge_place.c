@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/self.h"
 
 #include <errno.h>
 #include <string.h>
@@ -101,29 +102,53 @@ void probe_judge_cgroup(struct probe_item *it, const struct probe_view *v)
     it->state = version ? PROBE_OK : PROBE_UNKNOWN;
 }
 
+static const char *there(const struct probe_view *v, enum probe_call call)
+{
+    return v->calls->answers[call] == PROBE_UNTRIED ? "?" : probe_ok(v->calls, call) ? "yes" : "no";
+}
+
+/* What keeps it from being recorded, of what was found out. */
+static void judge_gpu_parts(struct probe_item *it, const struct probe_view *v)
+{
+    const struct probe_place *p = &v->facts->place;
+
+    if (!probe_ok(v->calls, PROBE_gpu_cuda)) {
+        it->state = PROBE_NO;
+        it->costs = mem_strdup("what runs on the GPU: libcuda is not found");
+        it->grant = mem_strdup("install the NVIDIA driver (in a container: --gpus all)");
+    } else if (v->calls->answers[PROBE_gpu_agent] > 0) {
+        it->state = PROBE_NO;
+        it->costs =
+            mem_strdup("what runs on the GPU: " SELF_AGENT " is not beside wprof nor in ../lib/wprof");
+        it->grant = mem_strdup("install wprof with it (make install, make portable)");
+    } else if (p->gpu_admin > 0 && v->facts->self.uid) {
+        it->state = PROBE_LIMITED;
+        it->costs = mem_strdup("what runs on the GPU: its driver lets administrators profile alone");
+        it->grant =
+            mem_strdup("options nvidia NVreg_RestrictProfilingToAdminUsers=0 (modprobe.d), or run as root");
+    }
+}
+
 void probe_judge_gpu(struct probe_item *it, const struct probe_view *v)
 {
     const struct probe_place *p = &v->facts->place;
+    int tried = v->calls->answers[PROBE_gpu_cuda] != PROBE_UNTRIED;
     struct buf b = {0};
 
     if (p->gpus)
         buf_addf(&b, "%ld of NVIDIA, ", p->gpus);
     if (p->nvidia)
         buf_addf(&b, "driver %s, ", p->nvidia);
-    buf_addf(&b, "libcuda: %s, libnvidia-ml: %s", probe_ok(v->calls, PROBE_gpu_cuda) ? "yes" : "no",
-             probe_ok(v->calls, PROBE_gpu_nvml) ? "yes" : "no");
+    buf_addf(&b, "libcuda: %s, libnvidia-ml: %s", there(v, PROBE_gpu_cuda), there(v, PROBE_gpu_nvml));
+    if (probe_ok(v->calls, PROBE_gpu_cuda))
+        buf_addf(&b, ", libcupti: %s, " SELF_AGENT ": %s",
+                 probe_ok(v->calls, PROBE_gpu_cupti) ? "yes" : "the program's own, if any",
+                 there(v, PROBE_gpu_agent));
     it->seen = buf_detach(&b);
-    if (v->calls->answers[PROBE_gpu_cuda] == PROBE_UNTRIED && !p->nvidia && !p->gpus) {
+    if (!tried)
         it->state = PROBE_UNKNOWN;
-    } else if (!p->gpus && !p->nvidia && !probe_ok(v->calls, PROBE_gpu_cuda)) {
+    else if (!p->gpus && !p->nvidia && !probe_ok(v->calls, PROBE_gpu_cuda))
         it->state = PROBE_NO; /* costs nothing: there is none */
-    } else if (!probe_part(PROBE_PART_gpu)) {
-        it->state = PROBE_NO;
-        it->costs =
-            mem_strdup("what runs on the GPU is not recorded by this build; its callers on the CPU are");
-    } else if (!probe_ok(v->calls, PROBE_gpu_cuda)) {
-        it->state = PROBE_NO;
-        it->costs = mem_strdup("what runs on the GPU: libcuda is not found");
-        it->grant = mem_strdup("install the NVIDIA driver (in a container: --gpus all)");
-    }
+    else
+        judge_gpu_parts(it, v);
 }

@@ -208,6 +208,20 @@ static char *read_nvidia(const char *root)
     return version ? version : mem_strdup("?");
 }
 
+/* "RmProfilingAdminOnly: 1" */
+static long read_gpu_admin(const char *root)
+{
+    struct buf b = {0};
+    char *v = probe_read(root, "/proc/driver/nvidia/params", &b)
+                  ? NULL
+                  : probe_value(buf_str(&b), "RmProfilingAdminOnly:");
+    long admin = v ? strtol(v, NULL, 10) : PROBE_ABSENT;
+
+    free(v);
+    buf_release(&b);
+    return admin;
+}
+
 /* NSpid has one number a level, from where /proc was mounted. */
 static long pid_level(const char *root)
 {
@@ -236,4 +250,5 @@ void probe_place_read(struct probe_place *p, const char *root, const char *relea
     p->pmus = read_pmus(root);
     p->nvidia = read_nvidia(root);
     p->gpus = count_gpus(root);
+    p->gpu_admin = read_gpu_admin(root);
 }

@@ -159,7 +159,21 @@ size_t collectors_open(struct collectors *s, struct record_ctx *ctx, struct err 
     return running;
 }
 
-size_t collectors_start(struct collectors *s, struct err *e)
+static int get_ready(struct collector_slot *x)
+{
+    return x->ops->ready ? x->ops->ready(x->c, &x->why) : 0;
+}
+
+static int start(struct collector_slot *x)
+{
+    if (x->ops->start(x->c, &x->why))
+        return -1;
+    x->state = COLLECTOR_ON;
+    return 0;
+}
+
+/* Takes each of the open ones a step further. */
+static size_t each_open(struct collectors *s, int (*step)(struct collector_slot *x), struct err *e)
 {
     VEC(const struct collector_slot *) failed = {0};
     size_t running;
@@ -167,18 +181,24 @@ size_t collectors_start(struct collectors *s, struct err *e)
     for (size_t i = 0; i < s->list.n; i++) {
         struct collector_slot *x = &s->list.a[i];
 
-        if (x->state != COLLECTOR_OPEN)
+        if (x->state != COLLECTOR_OPEN || !step(x))
             continue;
-        if (!x->ops->start(x->c, &x->why)) {
-            x->state = COLLECTOR_ON;
-            continue;
-        }
         fail(x);
         *vec_push(&failed) = x;
     }
     running = report(s, failed.a, failed.n, e);
     vec_release(&failed);
     return running;
+}
+
+size_t collectors_ready(struct collectors *s, struct err *e)
+{
+    return each_open(s, get_ready, e);
+}
+
+size_t collectors_start(struct collectors *s, struct err *e)
+{
+    return each_open(s, start, e);
 }
 
 int collectors_watch(struct collectors *s, int epoll, struct err *e)

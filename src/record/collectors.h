@@ -41,6 +41,7 @@ int collectors_wanted(const struct collectors *s, const char *name); /* chosen, 
 
 /* Opens the chosen ones. Gives how many are open; 0 with `e` saying why none is. */
 size_t collectors_open(struct collectors *s, struct record_ctx *ctx, struct err *e);
+size_t collectors_ready(struct collectors *s, struct err *e);
 size_t collectors_start(struct collectors *s, struct err *e);
 
 /* Adds their descriptors to an epoll instance, with their index as data. Gives 1 when one has none and is to

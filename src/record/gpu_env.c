@@ -8,29 +8,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define AGENT "libwprof-cuda.so"
-#define CUDA  "CUDA_INJECTION64_PATH"
-#define NVTX  "NVTX_INJECTION64_PATH"
-
-/* Beside the program, or where `make install` puts it. NULL: nowhere. */
-static char *find_agent(void)
-{
-    static const char *const places[] = {"", "../lib/wprof/"};
-    struct err e = {0};
-    char *self = self_program(&e), *slash = self ? strrchr(self, '/') : NULL, *found = NULL;
-
-    for (size_t i = 0; slash && !found && i < ARRAY_SIZE(places); i++) {
-        found = mem_printf("%.*s/%s" AGENT, (int)(slash - self), self, places[i]);
-        if (access(found, R_OK)) {
-            free(found);
-            found = NULL;
-        }
-    }
-    free(self);
-    return found;
-}
+#define CUDA "CUDA_INJECTION64_PATH"
+#define NVTX "NVTX_INJECTION64_PATH"
 
 static int is_set(char *const *env, const char *name)
 {
@@ -48,7 +28,7 @@ enum gpu_env gpu_env_fill(struct jit_env *j, char *const *env, const char *marks
         return GPU_ENV_NONE;
     if (is_set(env, CUDA))
         return GPU_ENV_TAKEN;
-    agent = find_agent();
+    agent = self_agent();
     if (!agent)
         return GPU_ENV_NO_AGENT;
     jit_env_add(j, mem_printf(CUDA "=%s", agent));

@@ -105,6 +105,8 @@ int recording_open(struct recording *rec, struct err *e)
     if (!have || open_session(rec, e))
         return -1;
     rec->ctx.session_dir = session_dirfd(rec->sink.w);
+    if (!collectors_ready(&rec->collectors, e))
+        return -1;
     if (collectors_can_move(&rec->collectors)) {
         rec->sink.each = visit_ids;
         rec->sink.each_arg = rec;

@@ -176,7 +176,10 @@ need_bpf_build() {
 
 @test "a GPU of NVIDIA is seen" {
     asked nvidia '"driver 550.54.15" in i["gpu"]["seen"]' 'i["gpu"]["seen"].startswith("1 of NVIDIA")' \
-        'i["gpu"]["state"] in ("no", "ok")'
+        'i["gpu"]["state"] == "ok"' 'i["gpu"]["seen"].endswith("libcupti: the program'"'"'s own, if any, libwprof-cuda.so: yes")'
+    asked nvidia-admin-only 'i["gpu"]["state"] == "limited"' '"administrators" in i["gpu"]["costs"]' \
+        '"NVreg_RestrictProfilingToAdminUsers=0" in i["gpu"]["grant"]'
+    asked nvidia-no-agent 'i["gpu"]["state"] == "no"' '"libwprof-cuda.so is not beside" in i["gpu"]["costs"]'
 }
 
 @test "without the kernel's answers nothing is claimed" {

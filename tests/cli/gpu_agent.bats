@@ -150,6 +150,22 @@ assert [(r["graph"], r["node"], r["count"], r["total_ns"]) for r in d["graph_nod
     [ "$(counter cut)" = 1 ]
 }
 
+# part OPTION...: what is recorded begins long after CUDA's start
+part() {
+    BEGIN=1 record endless --duration 300ms --kill "$@"
+    ! grep -qi 'could not write\|never initialised' err
+    events
+    grep -q '^kernel|forward|0|1|' events
+    stacks forward "forward (gpu.py:$(line "# forward's"))"
+    [ ! -e s/gpu ]
+}
+
+@test "gpu: a part of a run, from a time, a signal or a mark on, has its kernels" {
+    part --delay 300ms
+    part --start-on USR1
+    part --capture step:5-
+}
+
 @test "gpu: a program that closes descriptors that it does not know gets nothing of ours into its files" {
     record close
     [ "$(cat kept-*)" = keptkeptkeptkeptkeptkeptkeptkept ]

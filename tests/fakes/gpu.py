@@ -3,6 +3,7 @@
 import ctypes
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -151,6 +152,18 @@ def loading():
     forward(1)
     wait()
     print(sum((load(), forward(1), wait())[0] for _ in range(6)))
+
+
+def endless():
+    """Kernels until it is killed, in steps that it marks; asks its parent to begin."""
+    marks = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    for i in range(10**6):
+        marks.sendto(b"step %d" % i, os.environ["WPROF_MARKS"])
+        if os.environ.get("BEGIN") and i == 5:
+            os.kill(os.getppid(), signal.SIGUSR1)
+        forward(2)
+        wait()
+        time.sleep(0.01)
 
 
 def attached():
