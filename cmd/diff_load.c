@@ -71,6 +71,7 @@ static int read_folded(struct session *s, const char *path, struct err *e)
         return -1;
     }
     rc = x->run(&in, &s->store, &s->meta, &st, e);
+    stacks_settle(&s->store.stacks);
     input_release(&in);
     if (!rc && st.bad)
         log_warn("%s: %llu lines made no sense and were left out, the first is line %llu: %s", path,

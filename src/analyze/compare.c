@@ -99,9 +99,10 @@ static double sample_ns(const struct session *s)
 
 int compare_add(struct compare *c, int side, const struct session *s, const char *label, struct err *e)
 {
+    /* The rest is made when all are there: sides may be large. */
     struct fold_opts fold = {.metric = c->o.metric,
                              .samples = c->o.single && !c->o.tree_alone && s->meta.duration_s > 0,
-                             .self_alone = c->o.tree_alone};
+                             .self_alone = 1};
     struct compare_run r = {.side = side};
 
     if (fold_profile(&r.p, s, &fold, e))

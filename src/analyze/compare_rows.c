@@ -232,6 +232,8 @@ static void make_processes(struct compare *c)
 
 void compare_make_rows(struct compare *c)
 {
+    for (size_t r = 0; r < c->runs.n; r++)
+        profile_link(&c->runs.a[r].p);
     make_functions(c);
     make_modules(c);
     make_processes(c);

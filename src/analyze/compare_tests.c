@@ -310,7 +310,7 @@ static void single_test(struct tester *x, const struct single *s, uint32_t row)
             e = least * sqrt(s->spread);
         var[r] = fmax(e, least) * fmax(e, least);
     }
-    if (!(var[0] + var[1] > 0)) /* nothing tells how much it varies */
+    if (!(var[0] + var[1] > 0) && v->change != 0) /* nothing tells how much it varies */
         return;
     d = stats_difference(v->change, sqrt(var[0] + var[1]), single_freedom(s, var), x->c->o.alpha);
     v->low = d.low;

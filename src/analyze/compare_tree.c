@@ -160,30 +160,6 @@ static void add_frames(struct tree *t, struct profile *p)
     }
 }
 
-/* Totals from below, then the links, in the order of nodes; both rely on a parent's index being lower than
- * its child's. */
-static void add_totals(struct profile *p)
-{
-    size_t n = p->nodes.n;
-
-    for (size_t k = 0; k < p->metrics.n; k++) {
-        struct profile_metric *m = &p->metrics.a[k];
-
-        m->total = mem_calloc(n, sizeof(*m->total));
-        for (size_t i = n; i-- > 1;) {
-            m->total[i] += m->self[i];
-            m->total[p->nodes.a[i].parent] += m->total[i];
-        }
-        m->total[0] += m->self[0];
-    }
-    for (size_t i = 0; i < n; i++)
-        p->nodes.a[i].child = 0;
-    for (size_t i = n; i-- > 1;) {
-        p->nodes.a[i].next = p->nodes.a[p->nodes.a[i].parent].child;
-        p->nodes.a[p->nodes.a[i].parent].child = (uint32_t)i;
-    }
-}
-
 static void finish(struct tree *t)
 {
     struct profile *p = t->p;
@@ -199,7 +175,7 @@ static void finish(struct tree *t)
             m->sum += m->self[i];
     }
     if (!t->c->o.self_alone)
-        add_totals(p);
+        profile_link(p);
     index_release(&t->children);
 }
 

@@ -552,7 +552,6 @@ static void as_samples(struct builder *b)
     }
 }
 
-/* Totals from below, then the links; both rely on a parent's index being lower than its child's. */
 static void finish(struct builder *b)
 {
     struct profile *p = b->p;
@@ -563,18 +562,8 @@ static void finish(struct builder *b)
     m->self = b->self.a;
     for (size_t i = 0; i < n; i++)
         m->sum += m->self[i];
-    if (b->o->self_alone)
-        return;
-    m->total = mem_calloc(n, sizeof(*m->total));
-    for (size_t i = n; i-- > 1;) {
-        struct profile_node *node = &p->nodes.a[i], *parent = &p->nodes.a[node->parent];
-
-        m->total[i] += m->self[i];
-        m->total[node->parent] += m->total[i];
-        node->next = parent->child;
-        parent->child = (uint32_t)i;
-    }
-    m->total[0] += m->self[0];
+    if (!b->o->self_alone)
+        profile_link(p);
 }
 
 /* ---- metrics ---- */

@@ -46,6 +46,10 @@ struct profile {
 
 void profile_release(struct profile *p);
 
+/* Totals of all metrics from their selfs, which had none, and the links from nodes to their children, in the
+ * order of nodes. */
+void profile_link(struct profile *p);
+
 /* Adds the metrics of `from`, with their samples, behind those of p: stacks of equal names become one. Both
  * were made by a builder; `from` is left as it is. Nodes keep their indexes. */
 void profile_merge(struct profile *p, const struct profile *from);

@@ -16,11 +16,16 @@ struct wanted {
     struct stack_node key;
 };
 
+void stacks_settle(struct stacks *s)
+{
+    vec_release(&s->links);
+    index_release(&s->wide);
+}
+
 void stacks_release(struct stacks *s)
 {
     vec_release(&s->nodes);
-    vec_release(&s->links);
-    index_release(&s->wide);
+    stacks_settle(s);
 }
 
 void stacks_reserve(struct stacks *s, size_t n)

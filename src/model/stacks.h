@@ -29,6 +29,9 @@ void stacks_release(struct stacks *s);
 void stacks_reserve(struct stacks *s, size_t n); /* room for n in all, where very many are to come */
 uint32_t stacks_push(struct stacks *s, uint32_t parent, uint32_t frame); /* finds or adds; root first */
 
+/* Frees what only pushing needs, half of the trie or more; a later push makes it anew. */
+void stacks_settle(struct stacks *s);
+
 static inline const struct stack_node *stacks_get(const struct stacks *s, uint32_t id)
 {
     return id && id <= s->nodes.n ? &s->nodes.a[id - 1] : NULL;
