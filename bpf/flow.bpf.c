@@ -194,9 +194,14 @@ static __always_inline struct wire_flow *flow_new(const struct wire_flow_key *k)
 
 static __always_inline void flow_count(struct wire_flow *f, int direction, __u64 bytes)
 {
+    __u64 now = bpf_ktime_get_ns();
+
+    if (!f->messages[direction])
+        f->begun[direction] = now;
+    f->ended[direction] = now;
     f->bytes[direction] += bytes;
     f->messages[direction]++;
-    f->last = bpf_ktime_get_ns();
+    f->last = now;
 }
 
 /* ---- where datagrams are sent ---- */

@@ -154,8 +154,8 @@ static void say_clocks(const struct merge *m)
         const char *host = NULL;
         char error[32];
 
-        for (size_t i = 0; i < m->hosts.n; i++)
-            host = m->hosts.a[i].domain == d ? m->hosts.a[i].name : host;
+        for (size_t i = 0; i < m->parts.n; i++)
+            host = m->parts.a[i].domain == d ? m->hosts.a[m->parts.a[i].host].name : host;
         if (o->error == ORIGIN_ERROR_UNKNOWN)
             log_warn("%s: nothing bounds how far its clock is apart: its times are placed by %s", host,
                      o->clock == ORIGIN_CLOCK_WALL ? "the hosts' wall clocks" : "the recordings' starts");

@@ -52,6 +52,8 @@ static void make(struct end *e, const struct bpfside_flow *flows, size_t n)
         for (int d = 0; d < 2; d++) {
             e->bytes[d] += f->bytes[d];
             e->messages[d] += f->messages[d];
+            e->begun[d] = flows_earlier(e->begun[d], f->begun[d]);
+            e->ended[d] = flows_later(e->ended[d], f->ended[d]);
         }
         if (f->first < e->first)
             e->first = f->first;

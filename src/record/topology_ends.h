@@ -13,7 +13,8 @@ struct end {
     size_t n;
     const struct wire_flow *f; /* the one that tells most of where it goes */
     uint64_t bytes[2], messages[2], first, last;
-    int64_t peer;   /* in the list of ends; -1: not there */
+    uint64_t begun[2], ended[2]; /* as in struct wire_flow */
+    int64_t peer;                /* in the list of ends; -1: not there */
     uint64_t known; /* bytes of what came to a socket that takes from everybody, from whom is known */
     int family;     /* IPv4 that goes by IPv6 is IPv4 */
     const uint8_t *addr, *peer_addr;

@@ -25,6 +25,8 @@ static void add_up(struct wire_flow *to, const struct wire_flow *f)
     for (int d = 0; d < 2; d++) {
         to->bytes[d] += f->bytes[d];
         to->messages[d] += f->messages[d];
+        to->begun[d] = flows_earlier(to->begun[d], f->begun[d]);
+        to->ended[d] = flows_later(to->ended[d], f->ended[d]);
     }
     if (f->first < to->first)
         to->first = f->first;

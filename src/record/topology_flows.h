@@ -15,6 +15,17 @@ struct flows {
     uint64_t left_bytes, left_messages; /* of more than we hold */
 };
 
+/* Times of the same; 0: none. */
+static inline uint64_t flows_earlier(uint64_t a, uint64_t b)
+{
+    return !a || (b && b < a) ? b : a;
+}
+
+static inline uint64_t flows_later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 void flows_add(struct flows *f, const struct bpfside_flows *more); /* adds up those of the same thread */
 void flows_copy(struct flows *to, const struct flows *from);       /* into an empty one */
 void flows_release(struct flows *f);

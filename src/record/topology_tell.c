@@ -279,6 +279,26 @@ static int is_server(const struct teller *t, const struct end *e, const struct e
     return mine != its ? mine : e->f->port < e->f->peer_port;
 }
 
+static void set_time(struct teller *t, struct graph_edge *c, const char *name, uint64_t ns)
+{
+    if (ns)
+        graph_set_int(t->g, &c->attrs, name, (int64_t)ns);
+}
+
+/* When the first and the last message each way had gone, by this host's CLOCK_MONOTONIC, and which end that
+ * is of: with the other end's host's it tells how far the clocks are apart (wprof merge). forth: this end is
+ * the edge's a. */
+static void tell_times(struct teller *t, struct graph_edge *c, const struct end *e, int forth)
+{
+    int ab = forth ? WIRE_FLOW_OUT : WIRE_FLOW_IN, ba = forth ? WIRE_FLOW_IN : WIRE_FLOW_OUT;
+
+    graph_set_int(t->g, &c->attrs, "near_end", forth ? 0 : 1);
+    set_time(t, c, "first_ab_ns", e->begun[ab]);
+    set_time(t, c, "last_ab_ns", e->ended[ab]);
+    set_time(t, c, "first_ba_ns", e->begun[ba]);
+    set_time(t, c, "last_ba_ns", e->ended[ba]);
+}
+
 /* What came to e is what `other` sent, where that is known: it may be read in other pieces. */
 static void tell_connection(struct teller *t, const struct end *e, const struct end *other,
                             struct graph_node *a, struct graph_node *b)
@@ -292,6 +312,8 @@ static void tell_connection(struct teller *t, const struct end *e, const struct 
         flow(c, b, other->bytes, other->messages, WIRE_FLOW_OUT);
     else
         flow(c, b, e->bytes, e->messages, WIRE_FLOW_IN);
+    if (!other && e->f->protocol == IPPROTO_TCP)
+        tell_times(t, c, e, c->a == a);
     if (!end_is_sent(e) || isnan(c->weight))
         graph_edge_weight(c, 1);
 }

@@ -1,10 +1,44 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# One session of many.
+# One session of many: ranks that mpirun and Slurm start, hosts in network namespaces; a slow rank is named, with what it does.
 load common
+
+setup_file() {
+    build_workloads
+}
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
+    unset RANK SLURM_PROCID OMPI_COMM_WORLD_RANK PMI_RANK LOCAL_RANK SLURM_JOB_ID WORLD_SIZE SLURM_NTASKS OMPI_COMM_WORLD_SIZE
+}
+
+# judge DIR PYTHON: statements on `d`, what show --ranks --json gives, `ranks` and `did` of it.
+judge() {
+    "$WPROF" show --ranks --top 0 --json "$1" >out.json || return
+    python3 -c '
+import json, sys
+d = json.load(open("out.json"))
+ranks, did = d["ranks_compared"], d["ranks_did"]
+'"$2"
+}
+
+# straggler DIR RANKS SLOW STEPS: rank SLOW, and it alone, came last in nearly all steps; while the others waited it ran
+# slow_transform, as far as it ran.
+straggler() {
+    judge "$1" "
+assert [r['rank'] for r in ranks] == list(range($2)), ranks
+assert [r['rank'] for r in ranks if r['note'] == 'straggler'] == [$3], ranks
+assert all(r['steps'] == $4 for r in ranks), ranks
+assert ranks[$3]['last'] >= $4 - 1, ranks
+ran = {x['where']: x['ns'] for x in did if x['rank'] == $3 and x['state'] == 'on CPU'}
+assert max(ran, key=ran.get) == 'slow_transform', did
+assert len(d['stragglers']) == 1 and 'slow_transform' in d['stragglers'][0]['text'], d['stragglers']
+"
+}
+
+# free_port: a TCP port on loopback that nobody has.
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
 @test "what can't be merged is refused, and nothing is left" {
@@ -17,4 +51,104 @@ setup() {
     says "among those before"
     fails 3 "$WPROF" merge a nothing -o m
     [ ! -e m ]
+    fails 3 "$WPROF" show --ranks a
+    says "of one recording"
+}
+
+@test "imported profiles: samples add up, archives are taken, a merged session merges again" {
+    for i in 1 2 3; do
+        printf 'a;b %d\na;c 1\n' $i >$i.folded
+        "$WPROF" import -o s$i $i.folded
+    done
+    "$WPROF" pack -o s2.tar.zst s2
+    "$WPROF" merge s1 s2.tar.zst -o m
+    [ "$(samples m)" = 5 ]
+    "$WPROF" merge m s3 -o mm
+    [ "$(samples mm)" = 9 ]
+    [ "$("$WPROF" query --format csv mm 'SELECT count(DISTINCT rank) FROM tasks' | tail -1)" = 3 ]
+    "$WPROF" verify mm
+}
+
+@test "mpirun -np 4: the slow rank is named, and what it does; other ranks' waits lead to it" {
+    need_tier_a
+    need_command mpirun
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # for this test alone
+    timeout 120 mpirun --oversubscribe -np 4 "$WPROF" record -q -F 499 -o 'run-%j/%h-r%r' -- "$WORKLOADS/straggler" 8 2 127.0.0.1 "$(free_port)"
+    "$WPROF" merge run-*/* -o m
+    straggler m 4 2 8
+    judge m "assert {r['clock'] for r in ranks} == {'reference', 'same boot'} and not any(r['error_ns'] for r in ranks), ranks"
+    [ "$(samples m)" = "$(for s in run-*/*; do samples "$s"; done | paste -sd+ | bc)" ]
+    # who wakes another rank is that rank's thread, whoever recorded the wait
+    "$WPROF" show --waits --top 0 --json m | python3 -c '
+import json, sys
+whose = {}
+for w in json.load(sys.stdin)["waits"]:
+    for name, tid in ((w["thread"], w["tid"]), (w["waker"], w["waker_tid"])):
+        if name and name.startswith("straggler"):
+            whose.setdefault(tid, set()).add(name)
+assert len(whose) == 4 and all(len(names) == 1 for names in whose.values()), whose
+'
+    folded m | grep -q '^straggler \[rank 2\];.*slow_transform'
+}
+
+# in_other_net PID: the process is in another network namespace than we are.
+in_other_net() {
+    [ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]
+}
+
+# Two hosts with two ranks each, joined by a wire. They share a clock, so it is known how far their clocks are apart.
+hosts_program() {
+    mkfifo a.go b.go
+    for h in a b; do
+        unshare --net --uts --pid --fork --mount-proc sh -c "hostname node-$h; read x <$h.go; ip link set lo up; exec sh ./$h.sh" &
+        echo $! >$h.pid
+        until_true 20 in_other_net $! || return
+    done
+    ip link add "wpa$$" type veth peer name "wpb$$" || return
+    ip link set "wpa$$" netns "$(cat a.pid)" && ip link set "wpb$$" netns "$(cat b.pid)" || return
+    for h in a:1:0:1 b:2:2:3; do
+        IFS=: read -r name number first second <<<"$h"
+        cat >"$name.sh" <<SH
+ip addr add 10.77.0.$number/24 dev wp$name$$
+ip link set wp$name$$ up
+for r in $first $second; do
+    RANK=\$r WORLD_SIZE=4 "$WPROF" record -q -F 499 -o 'hosts/%h-r%r' -- "$WORKLOADS/straggler" 8 3 10.77.0.1 5301 &
+done
+wait
+SH
+    done
+    echo >a.go
+    echo >b.go
+    wait
+}
+
+@test "two hosts: clocks come out as near as is said, connections are joined, equal names stay apart" {
+    need_tier_a
+    need_command ip
+    need_command unshare
+    unshare --net --uts --pid --fork --mount-proc true 2>/dev/null || skip "needs namespaces of networks and pids"
+    ip link add "wpt$$" type veth peer name "wpu$$" 2>/dev/null || skip "needs veth devices"
+    ip link del "wpt$$"
+    hosts_program
+    "$WPROF" merge hosts/* -o same
+    judge same "assert {r['clock'] for r in ranks} == {'reference', 'same boot'}, ranks"
+    # as if they were of two machines
+    sed -i 's/"clock_id": "/"clock_id": "another /' hosts/node-b-*/meta.json
+    for how in sockets barriers; do
+        "$WPROF" merge hosts/* --clocks $how -o $how
+        judge $how "
+b = [r for r in ranks if r['host'] == 'node-b']
+assert len(b) == 2 and all(r['clock'] == '$how' for r in b), ranks
+assert all(r['error_ns'] > 0 and abs(r['offset_ns']) <= r['error_ns'] for r in b), b
+"
+        straggler $how 4 3 8
+    done
+    grep -q 'clock of node-b: moved by .*(sockets;' <("$WPROF" show sockets)
+    # the processes of both hosts, joined by the connection that each knew its own end of
+    python3 -c '
+import json
+edges = json.load(open("sockets/topology.json"))["edges"]
+tcp = [e for e in edges if e["kind"] == "tcp" and "ns=node-a" in e["a"] + e["b"] and "ns=node-b" in e["a"] + e["b"]]
+assert len(tcp) == 2, tcp
+'
 }

@@ -14,6 +14,7 @@ struct merge_ids {
     struct store *to;
     uint32_t *string, *module, *frame, *stack, *wait, *gpu, *task;
     uint32_t origins;
+    uint32_t ranks;   /* what is added to ranks that it has itself */
     uint32_t machine; /* task that stands for the part's host */
     int64_t offset;
 };

@@ -67,6 +67,8 @@ struct merge {
     struct clocks clocks;
     struct store store;
     struct meta meta;
+    struct map ranks;   /* that there are */
+    uint32_t nranks;    /* above the highest of them */
     struct map threads; /* of a boot, by tid and start -> task */
     struct map samples; /* stack << 16 | flags -> weight: of what has been flushed */
     uint64_t nevents;   /* flushed ones, and those of no kind that this version knows */

@@ -36,6 +36,7 @@ void merge_release(struct merge *m)
     clocks_release(&m->clocks);
     map_release(&m->samples);
     map_release(&m->threads);
+    map_release(&m->ranks);
     store_release(&m->store);
     meta_release(&m->meta);
 }
@@ -141,7 +142,8 @@ static char *free_name(const struct merge *m, const char *wanted)
 static uint32_t host_of(struct merge *m, struct merge_part *p, struct strtab *names, struct map *known)
 {
     const char *host = p->meta.host && *p->meta.host ? p->meta.host : "host";
-    uint64_t *at = map_put(known, (uint64_t)strtab_add(names, host) << 32 | p->domain);
+    uint32_t clock = m->domains.a[p->domain].dated ? p->domain : UINT32_MAX; /* nothing tells: by name */
+    uint64_t *at = map_put(known, (uint64_t)strtab_add(names, host) << 32 | clock);
 
     if (!*at) {
         struct merge_host *h = vec_push(&m->hosts);

@@ -99,7 +99,9 @@ static void add_works(struct merge_ids *x)
         struct gpu_work w = x->from->gpus.list.a[i];
 
         w.name = merge_string(x, w.name);
-        if (!w.rank && x->part->rank < UINT16_MAX)
+        if (w.rank && x->from->origins.list.n)
+            w.rank = (uint16_t)(w.rank + x->ranks);
+        else if (!w.rank && x->part->rank < UINT16_MAX)
             w.rank = (uint16_t)(x->part->rank + 1);
         x->gpu[i + 1] = gpu_works_add(&x->to->gpus, &w);
     }

@@ -78,6 +78,7 @@ static void move_origins(struct merge_ids *x)
 
         o.host = merge_string(x, o.host);
         o.session = merge_string(x, o.session);
+        o.rank += o.rank ? x->ranks : 0;
         o.task = merge_task(x, o.task);
         o.machine = merge_task(x, o.machine);
         o.offset_ns += x->offset;
@@ -89,6 +90,34 @@ static void move_origins(struct merge_ids *x)
         o.end_ns = merge_moved(x, o.end_ns);
         *vec_push(&x->to->origins.list) = o;
     }
+}
+
+static void take_rank(struct merge *m, uint32_t rank)
+{
+    *map_put(&m->ranks, rank) = 1;
+    m->nranks = rank + 1 > m->nranks ? rank + 1 : m->nranks;
+}
+
+/* No two are equal: of a session that was merged before all are moved behind those there are, where one is.
+ */
+static void settle_ranks(struct merge_ids *x)
+{
+    const struct origins *own = &x->from->origins;
+    struct merge *m = x->m;
+    int clash = 0;
+
+    if (!own->list.n) {
+        if (map_get(&m->ranks, (uint64_t)x->part->rank))
+            x->part->rank = m->nranks;
+        take_rank(m, (uint32_t)x->part->rank);
+        return;
+    }
+    for (size_t i = 0; i < own->list.n; i++)
+        clash |= own->list.a[i].rank && map_get(&m->ranks, own->list.a[i].rank - 1);
+    x->ranks = clash ? m->nranks : 0;
+    for (size_t i = 0; i < own->list.n; i++)
+        if (own->list.a[i].rank)
+            take_rank(m, own->list.a[i].rank - 1 + x->ranks);
 }
 
 /* ---- which tasks are the recording's own ---- */
@@ -213,6 +242,7 @@ void merge_tasks_add(struct merge_ids *x)
     uint8_t *own = own_tasks(x->from), *keep = mem_calloc(n + 1, 1);
 
     x->origins = (uint32_t)x->to->origins.list.n;
+    settle_ranks(x);
     add_machine(x);
     number_tasks(x, own, keep);
     if (x->from->origins.list.n)
