@@ -117,6 +117,17 @@ static void add_running(uint64_t *ns, const struct lead *l, const struct store *
     ns[last] += running > given ? running - given : 0;
 }
 
+/* CPU time that its tasks are known to have taken. */
+static uint64_t cpu_time(const struct lead *l, const struct store *s)
+{
+    uint64_t ns = 0;
+
+    for (uint32_t id = 1; id <= s->tasks.list.n; id++)
+        if (l->is[id])
+            ns += s->tasks.list.a[id - 1].cpu_ns;
+    return ns;
+}
+
 static int heavier(const void *pa, const void *pb)
 {
     const struct wall_part *a = pa, *b = pb;
@@ -128,7 +139,7 @@ static int heavier(const void *pa, const void *pb)
 
 void wall_init(struct wall *w, const struct lead *l, const struct session *s)
 {
-    uint64_t ns[W_PARTS] = {0}, off = 0, alive;
+    uint64_t ns[W_PARTS] = {0}, off = 0, alive, ran;
 
     *w = (struct wall){0};
     if (!l->task || s->meta.end_mono <= s->meta.start_mono)
@@ -144,6 +155,8 @@ void wall_init(struct wall *w, const struct lead *l, const struct session *s)
         add_running(ns, l, &s->store, alive > off ? alive - off : 0);
     else if (s->meta.frequency)
         add_running(ns, l, &s->store, l->samples.n * (1000000000 / s->meta.frequency));
+    else if ((ran = cpu_time(l, &s->store)) > 0) /* imported: no frequency, but weights that are times */
+        add_running(ns, l, &s->store, ran < alive ? ran : alive);
     for (unsigned i = 0; i < W_PARTS; i++) {
         struct wall_part x = kinds[i];
 

@@ -9,6 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Mappings that children hold copies of: what a file that makes no sense could ask for is more than there is
+ * memory. */
+#define INHERITED_MAX ((size_t)1 << 24)
+
 static const char kernel_name[] = "[kernel.kallsyms]";
 
 void perf_maps_init(struct perf_maps *m, struct store *s, const struct perf_file *f)
@@ -62,13 +66,24 @@ void perf_maps_fork(struct perf_maps *m, uint32_t pid, uint32_t from)
     if (pid == from)
         return;
     p = processes_add(&m->processes, &t);
-    if (parent)
-        process_copy_maps(p, parent);
+    if (!parent)
+        return;
+    if (parent->maps.n > INHERITED_MAX - m->inherited) {
+        m->uninherited++;
+        return;
+    }
+    process_copy_maps(p, parent);
+    m->inherited += p->maps.n;
 }
 
+/* The memory goes, too: most processes run another program at once. */
 void perf_maps_exec(struct perf_maps *m, uint32_t pid)
 {
-    process_unmap_all(perf_maps_process(m, pid));
+    struct process *p = perf_maps_process(m, pid);
+
+    m->inherited -= p->maps.n < m->inherited ? p->maps.n : m->inherited;
+    process_unmap_all(p);
+    vec_release(&p->maps);
 }
 
 /* ---- files ---- */

@@ -16,6 +16,8 @@ struct perf_maps {
     struct process symbols;     /* code that KSYMBOL names: mapping.file is the name in strtab */
     VEC(struct perf_code) code; /* id is index + 1: mapping.file */
     struct map by_key;
+    size_t inherited;      /* mappings that processes hold from their parents */
+    uint64_t uninherited;  /* processes that got none: there were too many */
     uint32_t kernel_code;  /* [kernel.kallsyms]; 0: not met */
     int vdso_asked;        /* whether the vdso is ours: asked once */
     struct perf_code vdso; /* only its build id; of length 0: it isn't, as far as can be told */

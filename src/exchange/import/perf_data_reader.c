@@ -5,6 +5,7 @@
 #include "exchange/import/perf_data_stack.h"
 #include "exchange/import/perf_data_threads.h"
 
+#include <linux/perf_event.h>
 #include <string.h>
 
 #define MISC_COMM_EXEC (1u << 13)
@@ -281,19 +282,49 @@ static void count_samples(struct reader *x)
                  "user's stack in a record of its own|users' stacks in records of their own",
                  stack->deferred);
     import_count(x->st, IMPORT_LEFT, "sample's branches|samples' branches", stack->branches);
+    import_count(x->st, IMPORT_LOST, "process's inherited mappings|processes' inherited mappings",
+                 x->maps.uninherited);
+}
+
+/* Periods of the clocks are ns on a CPU. */
+static void add_cpu_time(struct reader *x, size_t event)
+{
+    const struct perf_attr *a = &x->file.attrs.a[event];
+    struct tasks *tasks = &x->out.s->tasks;
+
+    if (a->type != PERF_TYPE_SOFTWARE ||
+        (a->config != PERF_COUNT_SW_CPU_CLOCK && a->config != PERF_COUNT_SW_TASK_CLOCK))
+        return;
+    for (size_t i = 0; i < x->samples.n; i++) {
+        struct task *t = tasks_get(tasks, x->samples.a[i].task);
+
+        if (t) /* it is new, so that it is written anyway */
+            t->cpu_ns += x->samples.a[i].value;
+    }
+}
+
+/* The event that was taken: its index; -1: none. */
+static int taken_event(struct reader *x)
+{
+    if (!x->asked)
+        return x->taken == UINT32_MAX ? -1 : (int)x->taken;
+    for (size_t i = 0; i < x->events.n; i++)
+        if (x->events.a[i].samples && is_asked(x, i))
+            return (int)i;
+    return -1;
 }
 
 static void set_event(struct reader *x)
 {
+    int event = taken_event(x);
     const char *name;
     size_t n;
 
-    if (x->asked || x->taken == UINT32_MAX) {
-        x->out.event = x->samples.n ? strtab_add(&x->out.s->strings, x->asked) : 0;
+    if (event < 0)
         return;
-    }
-    n = bare_name(x, x->taken, &name);
+    n = bare_name(x, (size_t)event, &name);
     x->out.event = strtab_addn(&x->out.s->strings, name, n);
+    add_cpu_time(x, (size_t)event);
 }
 
 static void set_text(char **to, const char *value)

@@ -11,6 +11,9 @@
 /* What one compressed record may hold: as much as perf's largest rings (-m). */
 #define UNPACKED_MAX (256u << 20)
 
+/* What of them may wait for its turn. */
+#define WAITING_MAX ((size_t)2 << 30)
+
 struct queued {
     uint64_t ts, order;
     const uint8_t *p;
@@ -23,6 +26,7 @@ struct stream {
     void *ctx;
     struct perf_stream_stats *stats;
     VEC(struct queued) queue;
+    size_t waiting;       /* bytes that the queue owns */
     uint64_t order;       /* of the next one */
     uint64_t newest;      /* time so far */
     uint64_t round_limit; /* the newest time when the round before ended */
@@ -61,6 +65,8 @@ static void deliver(struct stream *x, const struct queued *q)
     x->delivered = q->ts > x->delivered ? q->ts : x->delivered;
     if (!perf_rec_read(&r, q->p, UINT16_MAX, x->f->big)) /* it was read before */
         x->sink(x->ctx, &r);
+    if (q->owned)
+        x->waiting -= r.size;
     free(q->owned);
 }
 
@@ -98,8 +104,10 @@ static void take(struct stream *x, const struct perf_rec *r, int stays)
         x->sink(x->ctx, r);
         return;
     }
-    if (!stays)
+    if (!stays) {
         q.p = q.owned = mem_dup(r->p, r->size);
+        x->waiting += r->size;
+    }
     x->newest = ts > x->newest ? ts : x->newest;
     *vec_push(&x->queue) = q;
 }
@@ -131,6 +139,8 @@ static int unpack(struct stream *x, const struct perf_rec *r)
         x->unpacker = zstream_new();
     if (!x->unpacker || zstream_unpack(x->unpacker, w.c.p, (size_t)n, UNPACKED_MAX, &x->unpacked, &e))
         return damaged(x, r->p, e.msg[0] ? e.msg : "no memory to unpack it");
+    if (x->waiting > WAITING_MAX)
+        return damaged(x, r->p, "more than 2 GiB of compressed records wait for the end of their round");
     if (!x->unpacked.len)
         return 0;
     if (walk(x, (const uint8_t *)x->unpacked.data, x->unpacked.len, 0, &done))
