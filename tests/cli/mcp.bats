@@ -88,6 +88,11 @@ END
     client cancel root
 }
 
+@test "mcp: a call breaks off" {
+    [ -e "/proc/$$/task/$$/children" ] || skip "needs /proc/PID/task/TID/children"
+    client broken root
+}
+
 @test "mcp: a call takes too long" {
     client timeout root
 }

@@ -12,6 +12,7 @@ import os
 import resource
 import select
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -337,6 +338,23 @@ def cancel():
     s.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "no such"}})
     assert s.get("query", sessions=name, sql="SELECT 1 AS one")["rows"] == [{"one": 1}]
     assert s.end() == b""
+
+
+def broken():
+    """A call whose process is killed is answered, and so is the next."""
+    s = Server("--timeout", "0")
+    name = sessions(s)["x"]["session_id"]
+    s.say({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "query", "arguments": {
+        "sessions": name, "sql": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"}}})
+    children = ""
+    while not children:
+        with open(f"/proc/{s.process.pid}/task/{s.process.pid}/children") as f:
+            children = f.read()
+    os.kill(int(children), signal.SIGKILL)
+    result = s.read()["result"]
+    assert result["isError"] and "broke off" in result["content"][0]["text"], result
+    assert s.get("query", sessions=name, sql="SELECT 1 AS one")["rows"] == [{"one": 1}]
+    s.end()
 
 
 def timeout():
