@@ -172,7 +172,8 @@ static size_t add_entries(struct text_tree *t, uint32_t node)
         if (first_child(t, k))
             *vec_push(&t->entries) = (struct entry){k, name, ';', 0};
     }
-    sort_entries(t->entries.a + begin, t->entries.n - begin);
+    if (t->entries.n > begin)
+        sort_entries(t->entries.a + begin, t->entries.n - begin);
     return begin;
 }
 
