@@ -122,16 +122,17 @@ static void read_input(struct server *s)
 
 /* ---- calls ---- */
 
+/* The oldest that waits; those that cannot be begun are answered with why. */
 static void start_call(struct server *s)
 {
-    const struct mcp_call *call = mcp_call(s->m);
+    const struct mcp_call *call;
     struct err e = {0};
 
     if (s->worker.pid > 0 && s->worker.number != mcp_call_number(s->m))
         mcp_worker_stop(&s->worker); /* the client took it back */
-    if (s->worker.pid > 0 || !call)
-        return;
-    if (mcp_worker_start(&s->worker, &s->how, call, mcp_call_number(s->m), &e)) {
+    while (s->worker.pid <= 0 && !s->ended && (call = mcp_call(s->m))) {
+        if (!mcp_worker_start(&s->worker, &s->how, call, mcp_call_number(s->m), &e))
+            return;
         err_wrap(&e, "the call could not be begun");
         mcp_end(s->m, &(struct mcp_result){1, e.msg, strlen(e.msg)}, &s->out);
         flush(s);
@@ -205,6 +206,9 @@ static int mcp(const struct mcp_roots *roots, uint64_t timeout)
         log_error("mcp: %s", e.msg);
         return EXIT_FAILED;
     }
+    if (isatty(STDIN_FILENO))
+        log_info(
+            "mcp: waiting for a client's messages on stdin; clients start this themselves: wprof help mcp");
     s.m = mcp_new(&about);
     s.how = (struct mcp_working){roots, &s.signals, timeout};
     code = serve(&s);
