@@ -4,6 +4,7 @@
  * which record has named to it in the environment (record/gpu_env.h).
  */
 #include "base/log.h"
+#include "base/units.h"
 #include "collect/gpu_attach.h"
 #include "collect/gpu_driver.h"
 #include "collect/gpu_logs.h"
@@ -29,6 +30,9 @@
     "then; "                                                                                                 \
     "times of "                                                                                              \
     "kernels are missing (start the program with wprof record)"
+
+#define GPU_BEHIND                                                                                           \
+    "GPU: records of process %u end %s before the recording: its agent has not told of the rest"
 
 enum { LOOK_AT = 16 /* processes whose mappings are looked at, at most, where no agent has come */ };
 
@@ -131,18 +135,33 @@ static void gpu_counters(struct collector *c)
 }
 
 /* Agents of processes that go on have yet to tell of the last second. */
+static int is_behind(const struct gpu_logs *g, const struct gpu_log *l, uint64_t end)
+{
+    if (!l->clock.pairs.n || l->told_to >= end || l->states.seen[GPU_ENDED])
+        return 0;
+    return l->pid_space == g->tasks.space && !kill((pid_t)l->pid, 0);
+}
+
 static int is_complete(const struct gpu_logs *g, uint64_t end)
 {
-    for (size_t i = 0; i < g->files.n; i++) {
-        const struct gpu_log *l = &g->files.a[i]->log;
-        const struct gpu_clock *k = &l->clock;
-
-        if (!k->pairs.n || k->pairs.a[k->pairs.n - 1].ours >= end || l->states.seen[GPU_ENDED])
-            continue;
-        if (l->pid_space == g->tasks.space && !kill((pid_t)l->pid, 0))
+    for (size_t i = 0; i < g->files.n; i++)
+        if (is_behind(g, &g->files.a[i]->log, end))
             return 0;
-    }
     return 1;
+}
+
+static void note_behind(struct collector *c, uint64_t end)
+{
+    for (size_t i = 0; i < c->logs.files.n; i++) {
+        const struct gpu_log *l = &c->logs.files.a[i]->log;
+        char ns[32];
+
+        if (!is_behind(&c->logs, l, end))
+            continue;
+        units_duration(ns, sizeof(ns), end - l->told_to);
+        log_warn(GPU_BEHIND, l->pid, ns);
+        *vec_push(&c->ctx->meta->notes) = mem_printf(GPU_BEHIND, l->pid, ns);
+    }
 }
 
 static int gpu_stop(struct collector *c, struct err *e)
@@ -156,6 +175,7 @@ static int gpu_stop(struct collector *c, struct err *e)
         gpu_logs_read(&c->logs, c->ctx->start_mono, end, 0);
     }
     gpu_logs_read(&c->logs, c->ctx->start_mono, end, 1);
+    note_behind(c, end);
     gpu_counters(c);
     gpu_told_notes(&c->logs, c->ctx, c->seen);
     if (c->attach.trace && gpu_attach_total(&c->attach))

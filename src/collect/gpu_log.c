@@ -428,6 +428,9 @@ static void take_counts(struct gpu_log *l, struct reading *r)
         if (i < GPU_COUNTS_N && !r->c.bad)
             l->counts[i] = v;
     }
+    /* A flush reads the clocks, hands over what there is, and counts. */
+    if (!r->c.bad && l->clock.pairs.n)
+        l->told_to = l->clock.pairs.a[l->clock.pairs.n - 1].ours;
 }
 
 /* Stacks from before are void: what refers to them has none. */

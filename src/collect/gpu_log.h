@@ -75,6 +75,7 @@ struct gpu_log {
     uint32_t pid;        /* as the process itself sees it; 0: the log has not begun */
     uint64_t pid_space;  /* inode of its pid namespace; 0: not known */
     struct gpu_clock clock;
+    uint64_t told_to; /* when the last flush began whose records are all here, CLOCK_MONOTONIC */
     struct buf texts;
     VEC(size_t) text; /* offset of each, NUL-terminated */
     VEC(struct gpu_log_work) works;

@@ -234,6 +234,31 @@ static void a_gap_is_marked(void **state)
     store_release(&s);
 }
 
+/* A flush reads the clocks first: what it hands over may lie in blocks behind that one. */
+static void a_flush_is_here_once_it_has_counted(void **state)
+{
+    struct store s = {0};
+    struct gpu_log l;
+    struct buf b = {0};
+
+    (void)state;
+    gpu_log_init(&l, &s);
+    begin(&b);
+    gpu_log_block(&l, b.data, b.len);
+    assert_int_equal(l.told_to, 0);
+    buf_clear(&b);
+    ITEM(&b, GPU_COUNTS, 1, 5);
+    gpu_log_block(&l, b.data, b.len);
+    assert_int_equal(l.told_to, 16100);
+    buf_clear(&b);
+    ITEM(&b, GPU_CLOCK, 25000, 26100, 30);
+    gpu_log_block(&l, b.data, b.len);
+    assert_int_equal(l.told_to, 16100);
+    buf_release(&b);
+    gpu_log_release(&l);
+    store_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +267,7 @@ int main(void)
         cmocka_unit_test(damage_does_no_harm),
         cmocka_unit_test(a_reset_voids_ids),
         cmocka_unit_test(a_gap_is_marked),
+        cmocka_unit_test(a_flush_is_here_once_it_has_counted),
     };
     const char *session = getenv("WPROF_SESSION");
 
