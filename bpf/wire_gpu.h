@@ -14,6 +14,8 @@ enum {
     GPU_WIRE_VERSION = 1,
     GPU_WIRE_TEXT = 4096,     /* bytes of a text at most */
     GPU_WIRE_LINES = 1 << 16, /* and of a line table */
+    GPU_WIRE_RANKS = 1 << 15, /* ranks and devices are below */
+    GPU_WIRE_DEVICES = 1 << 10,
 };
 
 /* The directory that the agent writes to; absolute. */
@@ -41,8 +43,12 @@ enum gpu_item {
     GPU_MARK,   /* of NVTX: moment as above, enum gpu_mark, id, text id, tid */
     GPU_NODE, /* of a graph: its id, that of the one that it is a copy of or 0, stack id of where it was made
                */
-    GPU_COUNTS, /* how many, then each of enum gpu_count so far */
-    GPU_RESET,  /* all ids begin anew */
+    GPU_COUNTS,    /* how many, then each of enum gpu_count so far */
+    GPU_RESET,     /* all ids begin anew */
+    GPU_RANK,      /* of the process, in a job of several */
+    GPU_DEVICE_IS, /* a number as the process has it, the machine's as far as it knows, text of its UUID or
+                    * none
+                    */
     GPU_ITEMS,
 };
 

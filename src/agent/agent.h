@@ -34,6 +34,7 @@ struct agent {
     atomic_uint_fast64_t counts[GPU_COUNTS_N];
     atomic_uint_fast64_t buffers; /* asked for or handed over so far */
     int kinds_on;
+    int ask_devices; /* the driver has yet to tell which there are */
     atomic_int wake; /* the keeper is to look at what is loaded */
 };
 
@@ -70,6 +71,10 @@ int agent_known(struct agent *a, enum agent_table t, const void *key, size_t n, 
 /* Memory for records, and what is in them: CUPTI's callbacks. */
 void records_requested(uint8_t **buffer, size_t *size, size_t *records);
 void records_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+/* Says which rank of a job this is; and which devices there are: -1: not known yet. */
+void who_rank(struct agent *a);
+int who_devices(struct agent *a);
 
 /* Which calls we want to see, and which leave no record. */
 void calls_choose(struct agent *a);

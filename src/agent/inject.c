@@ -179,6 +179,7 @@ static void begin(struct agent *a, const char *dir)
     if (out_open(&a->out, dir))
         return;
     hello(a);
+    who_rank(a);
     if (make_tables(a)) {
         out_close(&a->out);
         return;

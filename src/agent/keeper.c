@@ -63,6 +63,8 @@ static void count_dropped(struct agent *a)
 void keeper_flush(struct agent *a, int last)
 {
     pthread_mutex_lock(&flushing);
+    if (a->ask_devices && !who_devices(a)) /* before what ran on them */
+        a->ask_devices = 0;
     pair_clocks(a);
     a->cupti.flush(last ? CUPTI_FLUSH_FORCED : 0);
     count_dropped(a);
@@ -157,6 +159,7 @@ int keeper_start(struct agent *a)
     pthread_t thread;
     int rc;
 
+    a->ask_devices = 1; /* from now on: we are called within cuInit, which is no place to ask the driver */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* the target's signals are its own threads' */
     rc = pthread_create(&thread, NULL, keep, a);

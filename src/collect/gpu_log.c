@@ -56,6 +56,7 @@ void gpu_log_release(struct gpu_log *l)
     map_release(&l->nodes);
     gpu_clock_release(&l->clock);
     free(l->asked);
+    vec_release(&l->devices);
 }
 
 void gpu_log_ids(struct gpu_log *l, struct store_visit *v)
@@ -418,6 +419,29 @@ static void take_node(struct gpu_log *l, struct reading *r)
         *map_put(&l->nodes, node) = stack ? stack : of ? *of : 0;
 }
 
+static void take_rank(struct gpu_log *l, struct reading *r)
+{
+    uint32_t rank = number32(r);
+
+    r->c.bad |= rank >= GPU_WIRE_RANKS;
+    if (!r->c.bad)
+        l->rank = rank + 1;
+}
+
+static void take_device(struct gpu_log *l, struct reading *r)
+{
+    uint32_t number = number32(r), wished = number32(r);
+    uint64_t n = cursor_varint(&r->c);
+    const void *uuid = n == GPU_UUID_BYTES ? cursor_bytes(&r->c, n) : NULL;
+
+    r->c.bad |= number >= GPU_WIRE_DEVICES || wished >= GPU_WIRE_DEVICES || (n && !uuid);
+    if (r->c.bad || !l->shared)
+        return;
+    while (l->devices.n <= number)
+        *vec_push(&l->devices) = 0;
+    l->devices.a[number] = gpu_devices_find(l->shared, wished, uuid) + 1;
+}
+
 static void take_counts(struct gpu_log *l, struct reading *r)
 {
     uint32_t n = number32(r);
@@ -445,11 +469,12 @@ static void take_reset(struct gpu_log *l)
 static void take(struct gpu_log *l, struct reading *r, enum gpu_item item)
 {
     static void (*const items[GPU_ITEMS])(struct gpu_log *, struct reading *) = {
-        [GPU_HELLO] = take_hello,   [GPU_STATE] = take_state,   [GPU_CLOCK] = take_clock,
-        [GPU_TEXT] = take_text,     [GPU_WORK] = take_work,     [GPU_MODULE] = take_module,
-        [GPU_CODE] = take_code,     [GPU_FRAME] = take_frame,   [GPU_STACK] = take_stack,
-        [GPU_LAUNCH] = take_launch, [GPU_MEMORY] = take_memory, [GPU_MARK] = take_mark,
-        [GPU_NODE] = take_node,     [GPU_COUNTS] = take_counts,
+        [GPU_HELLO] = take_hello,      [GPU_STATE] = take_state,   [GPU_CLOCK] = take_clock,
+        [GPU_TEXT] = take_text,        [GPU_WORK] = take_work,     [GPU_MODULE] = take_module,
+        [GPU_CODE] = take_code,        [GPU_FRAME] = take_frame,   [GPU_STACK] = take_stack,
+        [GPU_LAUNCH] = take_launch,    [GPU_MEMORY] = take_memory, [GPU_MARK] = take_mark,
+        [GPU_NODE] = take_node,        [GPU_COUNTS] = take_counts, [GPU_RANK] = take_rank,
+        [GPU_DEVICE_IS] = take_device,
     };
 
     if (item == GPU_RAN || item == GPU_CALL)

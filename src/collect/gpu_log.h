@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "bpf/wire_gpu.h"
 #include "collect/gpu_clock.h"
+#include "collect/gpu_devices.h"
 #include "model/store.h"
 #include "unwind/py_code.h"
 
@@ -69,6 +70,10 @@ struct gpu_log_states {
 
 struct gpu_log {
     struct store *store;
+    uint32_t rank;         /* + 1; 0: none */
+    VEC(uint32_t) devices; /* the process's number -> the session's + 1; 0: it has not said */
+    struct gpu_devices
+        *shared; /* of all processes; NULL: each device has the number that its process gives it */
     uint32_t (*task)(void *arg, struct gpu_log *l, uint32_t tid); /* the store's, of one of its threads */
     void *arg;
     uint64_t begin, end; /* CLOCK_MONOTONIC: events outside are left out, and counted; end 0: open */

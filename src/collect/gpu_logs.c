@@ -62,6 +62,7 @@ static void open_one(struct gpu_logs *g, const char *name)
     gpu_log_init(&f->log, g->store);
     f->log.task = find_task;
     f->log.arg = g;
+    f->log.shared = &g->devices;
     *vec_push(&g->files) = f;
 }
 
@@ -99,6 +100,7 @@ void gpu_logs_release(struct gpu_logs *g)
     }
     vec_release(&g->files);
     gpu_tasks_release(&g->tasks);
+    gpu_devices_release(&g->devices);
     if (g->dir >= 0) {
         close(g->dir);
         unlinkat(g->parent, DIRECTORY, AT_REMOVEDIR);

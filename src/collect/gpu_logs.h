@@ -23,6 +23,7 @@ struct gpu_logs {
     int dir;    /* -1: not made */
     int parent; /* the session's; borrowed */
     struct gpu_tasks tasks;
+    struct gpu_devices devices;
     VEC(struct gpu_logs_file *) files;
     uint64_t strange; /* files that are no logs */
 };

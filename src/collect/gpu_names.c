@@ -186,6 +186,12 @@ static uint32_t store_name(struct gpu_log *l, const struct gpu_wire_work *w)
     return id;
 }
 
+/* + 1, as the work's; 0: none. */
+static uint32_t device_of(const struct gpu_log *l, uint32_t device)
+{
+    return device && device <= l->devices.n && l->devices.a[device - 1] ? l->devices.a[device - 1] : device;
+}
+
 uint32_t gpu_log_store_work(struct gpu_log *l, uint32_t id)
 {
     struct gpu_log_work *x = &l->works.a[id - 1];
@@ -197,7 +203,8 @@ uint32_t gpu_log_store_work(struct gpu_log *l, uint32_t id)
     memset(&key, 0, sizeof(key)); /* compared by its bytes */
     key.name = store_name(l, w);
     key.op = (uint8_t)(w->op < GPU_OPS ? w->op : GPU_NONE);
-    key.device = (uint16_t)w->device;
+    key.device = (uint16_t)device_of(l, w->device);
+    key.rank = (uint16_t)l->rank;
     key.context = w->context;
     key.stream = w->stream;
     memcpy(key.grid, w->grid, sizeof(key.grid));

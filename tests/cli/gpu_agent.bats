@@ -166,6 +166,31 @@ part() {
     part --capture step:5-
 }
 
+# ranks SIZE: three processes, each with a device of its own, which is number 0 to it
+ranks() {
+    cat >ranks.sh <<'END'
+for r in 4 5 6; do
+    RANK=$((r - 4)) CUDA_VISIBLE_DEVICES=$r "$@" &
+done
+wait
+END
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib WORLD_SIZE=$1 WPROF_GPU_TICK_MS=20 "$WPROF" record -o r --force --tier C --collect gpu,cpu -- \
+        sh ranks.sh "$PYTHON" "$ROOT/tests/fakes/gpu.py" ${2:-steps} 2>err
+    "$WPROF" show --gpu --json r >r.json
+}
+
+@test "gpu: processes that each have a device of their own, and ranks" {
+    ranks 3
+    "$PYTHON" -c 'import json
+d = json.load(open("r.json"))
+assert [(x["rank"], x["id"], x["kernel_count"]) for x in d["devices"]] == [(0, 4, 20), (1, 5, 20), (2, 6, 20)], d["devices"]
+assert len(d["ranks"]) == 3'
+    ranks 1 two # alone in its job each; and ended before a turn of the agent
+    "$PYTHON" -c 'import json
+d = json.load(open("r.json"))
+assert [(x["rank"], x["id"], x["kernel_count"]) for x in d["devices"]] == [(None, 4, 2), (None, 5, 2), (None, 6, 2)], d["devices"]'
+}
+
 @test "gpu: a program that closes descriptors that it does not know gets nothing of ours into its files" {
     record close
     [ "$(cat kept-*)" = keptkeptkeptkeptkeptkeptkeptkept ]

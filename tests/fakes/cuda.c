@@ -360,6 +360,35 @@ FN(nvtxMarkA, const char *text)
     return 0;
 }
 
+/* ---- devices: those of CUDA_VISIBLE_DEVICES, "3,1"; one without it ---- */
+
+FN(cuDeviceGetCount, int *n)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+
+    *n = 1;
+    for (; list && *list; list++)
+        *n += *list == ',';
+    return 0;
+}
+
+FN(cuDeviceGet, int *device, int number)
+{
+    *device = number;
+    return 0;
+}
+
+/* The machine's number, in each byte. */
+FN(cuDeviceGetUuid_v2, char *uuid, int device)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+
+    for (; list && device; list++)
+        device -= *list == ',';
+    memset(uuid, list ? atoi(list) : 0, 16);
+    return 0;
+}
+
 /* ---- another profiler: torch.profiler's way ---- */
 
 static void theirs_requested(uint8_t **buffer, size_t *size, size_t *records)

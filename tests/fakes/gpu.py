@@ -166,6 +166,11 @@ def endless():
         time.sleep(0.01)
 
 
+def two():
+    forward(2)
+    wait()
+
+
 def attached():
     """Once the file `go` is there: what a recorder that came later is to see."""
     while not os.path.exists("go"):

@@ -259,6 +259,23 @@ static void a_flush_is_here_once_it_has_counted(void **state)
     store_release(&s);
 }
 
+/* Each process counts the devices that it may use from 0 on; UUIDs tell which they are. */
+static void devices_have_one_number(void **state)
+{
+    const uint8_t a[GPU_UUID_BYTES] = "a", b[GPU_UUID_BYTES] = "b", c[GPU_UUID_BYTES] = "c";
+    struct gpu_devices d = {0};
+
+    (void)state;
+    assert_int_equal(gpu_devices_find(&d, 0, a), 0);
+    assert_int_equal(gpu_devices_find(&d, 0, b), 1); /* another one, which its process calls 0 */
+    assert_int_equal(gpu_devices_find(&d, 3, a), 0);
+    assert_int_equal(gpu_devices_find(&d, 3, c), 3);
+    assert_int_equal(gpu_devices_find(&d, 3, NULL), 3);
+    assert_int_equal(gpu_devices_find(&d, 2, NULL), 2);
+    assert_int_equal(gpu_devices_find(&d, 2, NULL), 2);
+    gpu_devices_release(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_reset_voids_ids),
         cmocka_unit_test(a_gap_is_marked),
         cmocka_unit_test(a_flush_is_here_once_it_has_counted),
+        cmocka_unit_test(devices_have_one_number),
     };
     const char *session = getenv("WPROF_SESSION");
 
