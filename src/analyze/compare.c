@@ -33,6 +33,7 @@ static void release_run(struct compare_run *r)
     if (r->topology)
         graph_release(r->topology);
     free(r->topology);
+    compare_release_seen(r);
 }
 
 void compare_free(struct compare *c)
@@ -120,6 +121,7 @@ int compare_add(struct compare *c, int side, const struct session *s, const char
         compare_take_figures(c, &r, s);
         compare_take_named(c, &r, s);
         compare_take_topology(&r, s);
+        compare_take_seen(c, &r, s);
     }
     c->n[side]++;
     *vec_push(&c->runs) = r;
@@ -206,6 +208,7 @@ static void describe(struct compare *c)
     out->certainty = least < 2 ? "low" : least < 3 ? "medium" : "high";
     out->overdispersion = NAN;
     describe_sides(c);
+    compare_note_seen(c);
 }
 
 int compare_finish(struct compare *c, struct comparison *out, struct err *e)

@@ -89,6 +89,8 @@ static int can_judge(const struct compare *c, const struct worst *w, struct buf 
                          comparison_level_names(c->o.by));
             return 0;
         }
+    if (!compare_sees_alike(c, why))
+        return 0;
     if (!w->any) {
         buf_addf(why, "no %s has %.3g %% of the %s%s", comparison_level_name(c->o.by), 100 * c->o.min_share,
                  c->o.by < COMPARISON_KERNELS ? out->unit : "time",
@@ -104,6 +106,33 @@ static int can_judge(const struct compare *c, const struct worst *w, struct buf 
         buf_addstr(why, "one run a side can be judged by shares alone (--per sample)");
         return 0;
     }
+    return 1;
+}
+
+/* The gated figure that was tested and grew most; NULL: none was. */
+static const struct comparison_figure *tested_figure(const struct comparison *out)
+{
+    const struct comparison_figure *most = NULL;
+
+    for (size_t i = 0; i < out->figures.n; i++) {
+        const struct comparison_figure *f = &out->figures.a[i];
+
+        if (f->total && !isnan(f->value.q) && (!most || f->value.change > most->value.change))
+            most = f;
+    }
+    return most;
+}
+
+/* Where --only asks for figures alone, there are no rows to judge. */
+static int passes_by_figures(const struct compare *c, const struct worst *w, struct buf *out)
+{
+    const struct comparison_figure *f = c->o.only && !w->any ? tested_figure(c->out) : NULL;
+
+    if (!f)
+        return 0;
+    buf_addf(out, "%s: %+.1f %% (q %.2g); not above %.3g %% and significant at %.3g", f->name,
+             f->value.base > 0 ? 100 * f->value.change / f->value.base : 0, f->value.q, 100 * c->o.fail_above,
+             c->o.alpha);
     return 1;
 }
 
@@ -123,6 +152,8 @@ void compare_judge(struct compare *c)
     if (w.figure || (can && w.fail)) {
         out->verdict = COMPARISON_FAILS;
         say_failure(c, &w, &because);
+    } else if (passes_by_figures(c, &w, &because)) {
+        out->verdict = COMPARISON_PASSES;
     } else if (!can) {
         out->verdict = COMPARISON_NO_JUDGEMENT;
         buf_addstr(&because, buf_str(&why));

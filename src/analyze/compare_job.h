@@ -48,6 +48,15 @@ struct compare_slices {
     double *weight; /* by slice: of all names */
 };
 
+/* What a run's recording says of how it was made, as far as it does. */
+enum {
+    COMPARE_SEEN_TIER,
+    COMPARE_SEEN_EVENT,
+    COMPARE_SEEN_RATE,
+    COMPARE_SEEN_COLLECTORS,
+    COMPARE_SEEN,
+};
+
 struct compare_run {
     int side;
     char *label;
@@ -63,7 +72,9 @@ struct compare_run {
         struct compare_slices *slices; /* by place in the list; NULL: there are several runs a side */
     } named[COMPARE_NAMED_LEVELS];
     VEC(double) parts;
-    struct graph *topology; /* NULL: none */
+    struct graph *topology;   /* NULL: none */
+    char *seen[COMPARE_SEEN]; /* in words; NULL: not told */
+    double frameless;         /* the share of `sum` in stacks without a frame to compare */
 };
 
 struct compare {
@@ -149,6 +160,13 @@ void compare_make_figures(struct compare *c);
 /* compare_topology.c */
 void compare_take_topology(struct compare_run *run, const struct session *s);
 void compare_make_topology(struct compare *c);
+
+/* compare_seen.c: notes where runs were not recorded alike; whether the gate's rows can be judged all the
+ * same (0: `why` says it). */
+void compare_take_seen(const struct compare *c, struct compare_run *run, const struct session *s);
+void compare_release_seen(struct compare_run *run);
+void compare_note_seen(struct compare *c);
+int compare_sees_alike(const struct compare *c, struct buf *why);
 
 /* compare_gate.c */
 void compare_judge(struct compare *c);

@@ -64,6 +64,7 @@ static char *per_words(const struct comparison *c, enum comparison_level by)
 {
     const char *of = comparison_level_name(by), *what = by == COMPARISON_STACKS ? "self" : c->what;
     const char *whole = strcmp(c->unit, "ns") ? c->unit : "time", *metric = c->metric;
+    const char *unit = strcmp(c->per, "second") ? "" : " s";
 
     if (by >= COMPARISON_KERNELS) {
         what = whole = "time";
@@ -73,8 +74,9 @@ static char *per_words(const struct comparison *c, enum comparison_level by)
         return mem_printf(
             "compared: the %s of each %s as a share of its side's %s (%s); changes in percentage points",
             what, of, whole, metric);
-    return mem_printf("compared: the %s of each %s per %s (%s): %.4g on the base side, %.4g on the new one",
-                      what, of, c->per, metric, c->side[0].per, c->side[1].per);
+    return mem_printf(
+        "compared: the %s of each %s per %s (%s): %.4g%s on the base side, %.4g%s on the new one", what, of,
+        c->per, metric, c->side[0].per, unit, c->side[1].per, unit);
 }
 
 /* Kernels and operators beside the level that was asked for. */

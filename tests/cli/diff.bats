@@ -164,6 +164,46 @@ END
     [[ $output == "FAIL: "* ]] && grep -qF '| slow |' out.md
 }
 
+# recorded SESSION KEY=JSON...: what meta.json says of how it was recorded.
+recorded() {
+    python3 - "$@" <<'END'
+import json, sys
+m = json.load(open(sys.argv[1] + "/meta.json"))
+m.update((k, json.loads(v)) for k, v in (a.split("=", 1) for a in sys.argv[2:]))
+json.dump(m, open(sys.argv[1] + "/meta.json", "w"))
+END
+}
+
+@test "diff: sides that were recorded otherwise are not judged by their functions, and it is said" {
+    printf 'app;slow 500\napp;fast 500\n' | "$WPROF" import --from folded -o one - 2>/dev/null
+    cp -r one two
+    recorded one 'tier="A"' 'event="cpu-clock"' frequency=99
+    recorded two 'tier="C"' 'event="cpu-clock"' frequency=499
+    run -3 "$WPROF" diff --fail-above 5% one two
+    [[ ${lines[-1]} == "can't judge: "*"tier A"*"tier C"* ]]
+    [[ $output == *"note: the base side was recorded in tier A, the new one in tier C"* ]]
+    [[ $output == *"note: the base side was recorded at 99 samples a second, the new one at 499"* ]]
+    run -125 "$WPROF" diff --bisect --fail-above 5% two one
+    recorded two 'tier="A"' frequency=99
+    run -0 "$WPROF" diff --fail-above 5% one two
+    [[ $output != *"note: "* ]]
+}
+
+@test "diff --only: a figure that was tested and is fine passes the gate" {
+    mkdir base new
+    for side in base new; do
+        for i in 1 2 3; do
+            printf 'app;f %d\n' $((1000 + i)) | "$WPROF" import --from folded -o $side/$i - 2>/dev/null
+            recorded $side/$i duration_s=10.00$i
+        done
+    done
+    run -0 "$WPROF" diff --only wall --fail-above 5% base new
+    [[ ${lines[-1]} == "pass: wall: "* ]]
+    for i in 1 2 3; do recorded new/$i duration_s=12.00$i; done
+    run -1 "$WPROF" diff --only wall --fail-above 5% base new
+    run -3 "$WPROF" diff --only wall --fail-above 5% base/1 new/1
+}
+
 @test "diff: folded files of different totals, in three columns and in two" {
     printf 'a;b 10\na;c 30\n' >one.folded
     printf 'a;b 20\na;c 50\na;d 10\n' >two.folded

@@ -103,12 +103,52 @@ static void too_few_kernels(void **state)
     compare_free(c);
 }
 
+/* A session of so many samples in f() and in stacks that nobody could see. */
+static void seen_session(struct session *s, uint64_t f, uint64_t unseen)
+{
+    static const uint8_t kinds[] = {FRAME_NATIVE, FRAME_MARKER};
+    static const char *const names[] = {"f", "[native, not seen]"};
+    uint64_t n[] = {f, unseen};
+
+    *s = (struct session){0};
+    for (int i = 0; i < 2; i++) {
+        struct frame frame = {.kind = kinds[i], .func = strtab_add(&s->store.strings, names[i])};
+
+        simulation_sample(s, stacks_push(&s->store.stacks, 0, frames_add(&s->store.frames, &frame)), 0, n[i]);
+    }
+}
+
+/* What one side does not see is no gain: f() fell by half. */
+static void half_unseen(void **state)
+{
+    static const uint64_t unseen[][2] = {{0, 500}, {500, 500}};
+    static const enum comparison_verdict verdicts[] = {COMPARISON_NO_JUDGEMENT, COMPARISON_PASSES};
+
+    for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
+        struct compare_opts o = {.alpha = 0.01, .min_share = 0.01, .fail_above = 0.05, .single = 1};
+        struct compare *c = compare_new(&o);
+        struct comparison result = {0};
+
+        for (int side = 0; side < COMPARISON_SIDES; side++) {
+            struct session s;
+
+            seen_session(&s, 1000 - unseen[i][side], unseen[i][side]);
+            assert_int_equal(compare_add(c, side, &s, "seen", NULL), 0);
+            session_release(&s);
+        }
+        compare_finish(c, &result, NULL);
+        assert_int_equal(result.verdict, verdicts[i]);
+        comparison_release(&result);
+        compare_free(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_programs),  cmocka_unit_test(one_run_in_bursts),
         cmocka_unit_test(planted_growth),  cmocka_unit_test(kernels_of_one_run),
-        cmocka_unit_test(too_few_kernels),
+        cmocka_unit_test(too_few_kernels), cmocka_unit_test(half_unseen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the runs were recorded alike: what one side can't see is neither gone nor new. */
+#include "analyze/compare_job.h"
+
+#include "model/frames.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Joins "a", "b" to "a, b". */
+static void add_word(struct buf *out, const char *word)
+{
+    buf_addf(out, "%s%s", out->len ? ", " : "", word);
+}
+
+static int key_is_frame(const struct compare *c, uint32_t key)
+{
+    enum frame_kind kind = key ? (enum frame_kind)c->keys.a[key - 1].kind : FRAME_NONE;
+
+    return kind != FRAME_NONE && kind != FRAME_MARKER;
+}
+
+/* The share of the metric in stacks without any frame that could be compared. */
+static double share_without_frames(const struct compare *c, const struct compare_run *run)
+{
+    const struct profile *p = &run->p;
+    uint8_t *has = mem_calloc(p->nodes.n + 1, 1);
+    double without = 0;
+
+    for (size_t i = 0; i < p->nodes.n; i++) { /* parents come first */
+        has[i] =
+            (uint8_t)((i && has[p->nodes.a[i].parent]) || key_is_frame(c, run->key[p->nodes.a[i].frame]));
+        without += has[i] ? 0 : (double)p->metrics.a[0].self[i];
+    }
+    free(has);
+    return run->sum ? without / (double)run->sum : 0;
+}
+
+void compare_take_seen(const struct compare *c, struct compare_run *run, const struct session *s)
+{
+    struct buf collectors = {0};
+
+    for (size_t i = 0; s->meta.tier && i < s->meta.collectors.n; i++)
+        if (!strcmp(s->meta.collectors.a[i].state, "on"))
+            add_word(&collectors, s->meta.collectors.a[i].name);
+    run->seen[COMPARE_SEEN_TIER] = s->meta.tier ? mem_strdup(s->meta.tier) : NULL;
+    run->seen[COMPARE_SEEN_EVENT] = s->meta.tier && s->meta.event ? mem_strdup(s->meta.event) : NULL;
+    run->seen[COMPARE_SEEN_RATE] =
+        s->meta.tier && s->meta.frequency
+            ? mem_printf("%llu samples a second", (unsigned long long)s->meta.frequency)
+            : NULL;
+    run->seen[COMPARE_SEEN_COLLECTORS] = s->meta.tier ? buf_detach(&collectors) : NULL;
+    run->frameless = share_without_frames(c, run);
+    buf_release(&collectors);
+}
+
+void compare_release_seen(struct compare_run *run)
+{
+    for (int k = 0; k < COMPARE_SEEN; k++)
+        free(run->seen[k]);
+}
+
+/* Each value that runs of the side have, once: "A", or "A, C". */
+static char *values_of(const struct compare *c, int what, int side)
+{
+    struct buf out = {0};
+
+    for (size_t r = 0; r < c->runs.n; r++) {
+        const char *value = c->runs.a[r].seen[what];
+        int known = !value;
+
+        for (size_t k = 0; value && k < r && !known; k++)
+            known = c->runs.a[k].side == side && c->runs.a[k].seen[what] &&
+                    !strcmp(c->runs.a[k].seen[what], value);
+        if (c->runs.a[r].side == side && !known)
+            add_word(&out, value);
+    }
+    return out.len ? buf_detach(&out) : NULL;
+}
+
+/* "base recorded with tier A, new with tier C"; NULL: all runs that say are alike. */
+static char *difference(const struct compare *c, int what)
+{
+    static const char *const with[COMPARE_SEEN] = {"in tier ", "of the event ", "at ", "with "};
+    char *value[COMPARISON_SIDES], *text = NULL;
+    const char *first = NULL;
+    int differ = 0;
+
+    for (size_t r = 0; r < c->runs.n; r++) {
+        const char *v = c->runs.a[r].seen[what];
+
+        differ |= first && v && strcmp(first, v);
+        first = first ? first : v;
+    }
+    if (!differ)
+        return NULL;
+    for (int side = 0; side < COMPARISON_SIDES; side++)
+        value[side] = values_of(c, what, side);
+    text = mem_printf("the base side was recorded %s%s, the new one %s%s", with[what],
+                      value[0] ? value[0] : "nothing", with[what], value[1] ? value[1] : "nothing");
+    for (int side = 0; side < COMPARISON_SIDES; side++)
+        free(value[side]);
+    return text;
+}
+
+void compare_note_seen(struct compare *c)
+{
+    static const char *const means[COMPARE_SEEN] = {
+        [COMPARE_SEEN_TIER] = "frames that one of them does not see are neither gone nor new",
+        [COMPARE_SEEN_EVENT] = "samples stand for different things",
+        [COMPARE_SEEN_RATE] = "",
+        [COMPARE_SEEN_COLLECTORS] = "what one side did not record is not compared",
+    };
+
+    for (int k = 0; k < COMPARE_SEEN; k++) {
+        char *text = difference(c, k);
+
+        if (text)
+            *vec_push(&c->out->notes) = mem_printf("%s%s%s", text, *means[k] ? ": " : "", means[k]);
+        free(text);
+    }
+}
+
+/* Processes are seen by all tiers, and what runs on devices by its own ways. */
+int compare_sees_alike(const struct compare *c, struct buf *why)
+{
+    double frameless[COMPARISON_SIDES] = {0};
+    char *tiers;
+
+    if (c->o.by >= COMPARISON_PROCESSES)
+        return 1;
+    tiers = difference(c, COMPARE_SEEN_TIER);
+    if (tiers) {
+        buf_addf(why, "%s: they do not see the same frames (record both in one, --tier)", tiers);
+        free(tiers);
+        return 0;
+    }
+    for (size_t r = 0; r < c->runs.n; r++)
+        frameless[c->runs.a[r].side] += c->runs.a[r].frameless / (double)c->n[c->runs.a[r].side];
+    if (fabs(frameless[0] - frameless[1]) <= c->o.fail_above)
+        return 1;
+    buf_addf(why, "%.1f %% of the base side's %s and %.1f %% of the new one's have no frame to compare",
+             100 * frameless[0], c->out->unit, 100 * frameless[1]);
+    return 0;
+}
