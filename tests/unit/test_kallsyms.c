@@ -118,6 +118,11 @@ static void test_hidden_addresses(void **state)
     assert_int_equal(kallsyms_resolve(dir, addrs, N, hits, &kept, &e), 0);
     assert_string_equal(hits[3].name, "do_work");
     free(kept);
+    write_fixture(dir,
+                  "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffffc0000010 t f\t[nf_tables]\n");
+    assert_int_equal(kallsyms_address(dir, "_text"), 0xffffffff81000000); /* at one address with another */
+    assert_int_equal(kallsyms_address(dir, "f"), 0);                      /* a module's */
+    assert_int_equal(kallsyms_address(dir, "_tex"), 0);
     snprintf(path, sizeof(path), "%s/kallsyms", dir);
     unlink(path);
     rmdir(dir);

@@ -2,6 +2,7 @@
 /* What stands behind perf.data's records: sections by number, as in tools/perf/util/header.h of Linux. */
 #include "exchange/import/perf_data_file.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <linux/perf_event.h>
@@ -123,16 +124,21 @@ static void add_build_id(struct perf_file *f, const uint8_t *record, size_t n, s
     struct perf_words w = perf_words_init(record, n, f->big);
     struct perf_build_id b = {.n = 20};
     uint16_t misc;
+    uint64_t *slot;
 
     (void)perf_u32(&w);
     misc = perf_u16(&w);
     (void)perf_u16(&w);
-    b.pid = path == BUILD_ID_PATH ? perf_u32(&w) : UINT32_MAX;
+    if (path == BUILD_ID_PATH)
+        (void)perf_u32(&w); /* a pid: of guests */
     memcpy(b.id, w.c.p, sizeof(b.id));
     if (misc & MISC_BUILD_ID_SIZE && w.c.p[20] <= sizeof(b.id))
         b.n = w.c.p[20];
     b.path = mem_strndup((const char *)record + path, strnlen((const char *)record + path, n - path));
     *vec_push(&f->build_ids) = b;
+    slot = map_put(&f->by_path, hash_bytes(b.path, strlen(b.path)));
+    if (!*slot)
+        *slot = f->build_ids.n;
 }
 
 int perf_file_build_id(struct perf_file *f, const uint8_t *record, size_t n)
@@ -146,9 +152,10 @@ int perf_file_build_id(struct perf_file *f, const uint8_t *record, size_t n)
 /* Some old perfs wrote no pid: what should be the kernel's name lacks its beginning. */
 static int lacks_pids(const struct perf_words *all)
 {
-    return memmem(all->c.p, perf_words_left(all), "nel.kallsyms]", 13) ==
-               (const void *)(all->c.p + BUILD_ID_PATH) &&
-           perf_words_left(all) > BUILD_ID_PATH;
+    static const char rest[] = "nel.kallsyms]";
+    size_t n = sizeof(rest) - 1;
+
+    return perf_words_left(all) >= BUILD_ID_PATH + n && !memcmp(all->c.p + BUILD_ID_PATH, rest, n);
 }
 
 static int take_build_ids(struct perf_file *f, struct perf_words *w)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/import/perf_data_file.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ enum {
     FEATURE_WORDS = 4,
     ATTR_SIZE_FIRST = 64, /* PERF_ATTR_SIZE_VER0 */
     ATTR_SIZE_MAX = 4096,
-    EVENTS_MAX = 65536, /* a counter on each CPU of a large machine is one event */
+    EVENTS_MAX = 4096,
 };
 
 #define HOSTNAME_BIT 3
@@ -22,6 +23,14 @@ enum {
 struct section {
     uint64_t at, n;
 };
+
+const struct perf_build_id *perf_file_find_build_id(const struct perf_file *f, const char *path)
+{
+    const uint64_t *index = map_get(&f->by_path, hash_bytes(path, strlen(path)));
+    const struct perf_build_id *b = index ? &f->build_ids.a[*index - 1] : NULL;
+
+    return b && !strcmp(b->path, path) ? b : NULL;
+}
 
 const char *perf_text(struct perf_words *w, size_t *n)
 {
@@ -265,5 +274,6 @@ void perf_file_release(struct perf_file *f)
     vec_release(&f->attrs);
     vec_release(&f->build_ids);
     map_release(&f->by_id);
+    map_release(&f->by_path);
     about_release(&f->about);
 }

@@ -82,7 +82,6 @@ struct perf_build_id {
     char *path; /* owned */
     uint8_t id[20];
     uint8_t n;
-    uint32_t pid; /* UINT32_MAX: of the machine itself */
 };
 
 /* What the file tells of the machine and the recording; texts are owned, NULL: not told. */
@@ -103,6 +102,7 @@ struct perf_file {
     VEC(struct perf_attr) attrs;
     struct map by_id; /* of a sample -> index in attrs + 1 */
     VEC(struct perf_build_id) build_ids;
+    struct map by_path; /* hash of a build id's path -> index in build_ids + 1: the first of it */
     struct perf_about about;
     int compressed, in_directory; /* HEADER_COMPRESSED, HEADER_DIR_FORMAT */
     uint64_t bad;                 /* sections that made no sense */
@@ -125,6 +125,9 @@ int perf_file_feature(struct perf_file *f, uint64_t feature, const uint8_t *p, s
 
 /* The index of the event that a sample's id names; -1: it is of none. */
 int perf_file_event(const struct perf_file *f, uint64_t id);
+
+/* The build id that was written down for a path; NULL: none. */
+const struct perf_build_id *perf_file_find_build_id(const struct perf_file *f, const char *path);
 
 /* What an event is called; valid until the events change. */
 const char *perf_file_event_name(struct perf_file *f, size_t event);

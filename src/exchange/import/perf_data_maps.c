@@ -13,6 +13,9 @@
  * memory. */
 #define INHERITED_MAX ((size_t)1 << 24)
 
+/* Mappings with code of one process: twice what the kernel lets it have of any kind (vm.max_map_count). */
+enum { MAPPINGS_MAX = 1 << 17 };
+
 static const char kernel_name[] = "[kernel.kallsyms]";
 
 void perf_maps_init(struct perf_maps *m, struct store *s, const struct perf_file *f)
@@ -91,14 +94,12 @@ void perf_maps_exec(struct perf_maps *m, uint32_t pid)
 /* The build id that perf wrote down for the path when it ended. */
 static void set_build_id(const struct perf_maps *m, struct perf_code *c)
 {
-    for (size_t i = 0; i < m->f->build_ids.n && !c->build_id_n; i++) {
-        const struct perf_build_id *b = &m->f->build_ids.a[i];
+    const struct perf_build_id *b = c->build_id_n ? NULL : perf_file_find_build_id(m->f, c->path);
 
-        if (strcmp(b->path, c->path) != 0)
-            continue;
-        c->build_id_n = b->n;
-        memcpy(c->build_id, b->id, sizeof(c->build_id));
-    }
+    if (!b)
+        return;
+    c->build_id_n = b->n;
+    memcpy(c->build_id, b->id, sizeof(c->build_id));
 }
 
 /* Takes c's path over. */
@@ -193,15 +194,20 @@ static uint32_t code_of_user(struct perf_maps *m, const struct perf_mmap *map)
     return code_add(m, &c);
 }
 
-static void map_user(struct perf_maps *m, const struct perf_mmap *map)
+static int map_user(struct perf_maps *m, const struct perf_mmap *map)
 {
     struct mapping to = {.start = map->start, .end = map->start + map->len, .pgoff = map->pgoff};
+    struct process *p;
 
     if (!map->exec || !map->len)
-        return;
+        return 0;
+    p = perf_maps_process(m, map->pid);
+    if (p->maps.n >= MAPPINGS_MAX)
+        return -1;
     to.file = code_of_user(m, map);
     to.bias = map->start - map->pgoff; /* against offsets in the file, which needs not be at hand */
-    process_map(perf_maps_process(m, map->pid), &to);
+    process_map(p, &to);
+    return 0;
 }
 
 /* ---- the kernel ---- */
@@ -235,7 +241,7 @@ static void map_kernel(struct perf_maps *m, const struct perf_mmap *map)
         }
         return;
     }
-    if (!map->len || begins(map, "[guest") || begins(map, "[bpf"))
+    if (!map->len || m->kernel.maps.n >= MAPPINGS_MAX || begins(map, "[guest") || begins(map, "[bpf"))
         return;
     c.path = mem_strndup(map->path, map->path_n);
     to.file = code_add(m, &c);
@@ -252,7 +258,7 @@ int perf_maps_mmap(struct perf_maps *m, const struct perf_rec *r)
     if (mode == PERF_MODE_KERNEL)
         map_kernel(m, &map);
     else if (mode == PERF_MODE_USER || mode == PERF_MODE_UNKNOWN)
-        map_user(m, &map);
+        return map_user(m, &map);
     return 0;
 }
 
@@ -285,7 +291,7 @@ int perf_maps_symbol(struct perf_maps *m, const struct perf_rec *r)
     to.end = to.start + len;
     to.file = flags & UNREGISTERED ? 0 : strtab_addn(&m->s->strings, name, n);
     to.bias = to.start; /* so that no two are the same */
-    if (len)
+    if (len && m->symbols.maps.n < MAPPINGS_MAX)
         process_map(&m->symbols, &to);
     return 0;
 }
