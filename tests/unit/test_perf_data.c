@@ -98,7 +98,8 @@ static void test_both_orders(void **state)
                    "worker/11 9 4000: [unknown];[perf-10.map];[app]\n"
                    ":12/12 1 5000: [unknown]\n");
         assert_string_equal(im.meta.event, "cpu-clock");
-        assert_int_equal(tasks_get(&im.store.tasks, im.store.events.a[1].task)->cpu_ns, 7); /* ns, of a clock */
+        assert_int_equal(tasks_get(&im.store.tasks, im.store.events.a[1].task)->cpu_ns,
+                         7); /* ns, of a clock */
         assert_int_equal(imported_count(&im, IMPORT_TOOK, "sample"), 4);
         assert_int_equal(imported_count(&im, IMPORT_NOTED, "out of order"), 0);
         imported_release(&im);
