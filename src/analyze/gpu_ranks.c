@@ -2,8 +2,12 @@
 #include "analyze/gpu_ranks.h"
 
 #include "analyze/gpu_figures.h"
+#include "analyze/gpu_pairs.h"
 
 #include <math.h>
+
+/* Differences of lengths below these say nothing: of a timestamp's resolution, and a part of the longest. */
+enum { EQUAL_NS = 1000, EQUAL_PART = 100 };
 
 static const struct table_column columns[] = {
     {"rank", "rank", TABLE_ID},
@@ -15,6 +19,7 @@ static const struct table_column columns[] = {
     {"comm_ns", "communicating", TABLE_NS},
     {"exposed_ns", "exposed", TABLE_NS},
     {"collectives", "collectives", TABLE_COUNT},
+    {"alone", "not compared", TABLE_COUNT},
     {"last", "came last", TABLE_COUNT},
     {"last_share", "of them", TABLE_SHARE},
     {"waited_ns", "waited", TABLE_NS},
@@ -23,19 +28,13 @@ static const struct table_column columns[] = {
 struct rank {
     uint16_t rank;
     uint64_t devices, span, busy, compute, comm, exposed;
-    uint64_t collectives, last, waited;
-};
-
-/* A kernel of a collective. */
-struct part {
-    uint32_t name, rank; /* rank: index */
-    uint64_t ts, dur;
+    uint64_t collectives, alone, last, waited;
 };
 
 struct ranks {
     const struct gpu_trace *x;
     VEC(struct rank) list;
-    VEC(struct part) parts;
+    VEC(struct gpu_part) parts;
 };
 
 static void add_device(struct ranks *r, const struct gpu_device *d)
@@ -57,60 +56,48 @@ static void add_device(struct ranks *r, const struct gpu_device *d)
         const struct event *ev = gpu_event(r->x, &r->x->ran.a[i]);
 
         if (gpu_class_of(r->x, ev) == GPU_COMMUNICATE)
-            *vec_push(&r->parts) =
-                (struct part){gpu_work_of(r->x, ev)->name, (uint32_t)r->list.n - 1, ev->ts, ev->dur};
+            *vec_push(&r->parts) = (struct gpu_part){.name = gpu_work_of(r->x, ev)->name,
+                                                     .rank = (uint32_t)r->list.n - 1,
+                                                     .end = (int64_t)(ev->ts + ev->dur),
+                                                     .dur = ev->dur};
     }
 }
 
-static int in_order(const void *pa, const void *pb)
+/* Of one collective the kernels' lengths tell who came last, unless they are equal: within what clocks
+ * resolve and what the end itself varies by nobody was late. */
+static void compare(struct ranks *r, const uint32_t *of)
 {
-    const struct part *a = pa, *b = pb;
+    const struct gpu_part *a = r->parts.a;
+    uint64_t longest = 0, least = UINT64_MAX;
+    size_t last = 0;
 
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return a->ts < b->ts ? -1 : a->ts > b->ts;
-}
+    for (size_t k = 0; k < r->list.n; k++) {
+        uint64_t dur = a[of[k]].dur;
 
-/* The parts of one name; n of each rank. */
-static void compare(struct ranks *r, const struct part *a, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t last = 0;
-
-        for (size_t k = 1; k < r->list.n; k++)
-            last = a[k * n + i].dur < a[last * n + i].dur ? k : last;
-        for (size_t k = 0; k < r->list.n; k++) {
-            r->list.a[k].collectives++;
-            r->list.a[k].waited += a[k * n + i].dur - a[last * n + i].dur;
-        }
-        r->list.a[last].last++;
+        r->list.a[k].collectives++;
+        last = dur < least ? k : last;
+        least = dur < least ? dur : least;
+        longest = dur > longest ? dur : longest;
     }
-}
-
-static int all_have(const struct ranks *r, const struct part *a, size_t n)
-{
-    if (n % r->list.n)
-        return 0;
-    for (size_t i = 0; i < n; i++)
-        if (a[i].rank != i / (n / r->list.n))
-            return 0;
-    return 1;
+    if (longest - least <= EQUAL_NS || longest - least <= longest / EQUAL_PART)
+        return;
+    for (size_t k = 0; k < r->list.n; k++)
+        r->list.a[k].waited += a[of[k]].dur - least;
+    r->list.a[last].last++;
 }
 
 static void compare_all(struct ranks *r)
 {
-    size_t n = r->parts.n;
+    struct gpu_pairs p;
 
-    if (n)
-        qsort(r->parts.a, n, sizeof(*r->parts.a), in_order);
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i; end < n && r->parts.a[end].name == r->parts.a[i].name;)
-            end++;
-        if (all_have(r, r->parts.a + i, end - i))
-            compare(r, r->parts.a + i, (end - i) / r->list.n);
-    }
+    for (size_t i = 0; i < r->parts.n; i++)
+        r->list.a[r->parts.a[i].rank].alone++;
+    gpu_pairs_find(&p, r->parts.a, r->parts.n, (uint32_t)r->list.n);
+    for (size_t i = 0; i < p.of.n; i += r->list.n)
+        compare(r, p.of.a + i);
+    for (size_t k = 0; k < r->list.n; k++)
+        r->list.a[k].alone -= r->list.a[k].collectives;
+    vec_release(&p.of);
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -131,6 +118,7 @@ static void fill(union table_cell *c, const struct rank *k)
     c[n++].count = k->comm;
     c[n++].count = k->exposed;
     c[n++].count = k->collectives;
+    c[n++].count = k->alone;
     c[n++].count = k->last;
     c[n++].share = share(k->last, k->collectives);
     c[n].count = k->waited;

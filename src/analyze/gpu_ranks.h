@@ -8,11 +8,11 @@
 
 /*
  * A row for each rank, by its number; none where there is one alone. A collective ends on all ranks at a
- * time: whose kernel is the shortest came last, the others waited for it, and clocks need not agree for that.
- * The n-th kernel of a name is one collective, where all ranks have equally many of that name. Columns: rank,
- * devices, span_ns, busy_ns, busy_share, compute_ns, comm_ns, exposed_ns (each the sum of its devices'),
- * collectives (that could be compared), last (in how many it came last), last_share, waited_ns (how much
- * longer its kernels were than the shortest).
+ * time (gpu_pairs.h): whose kernel is the shortest came last, the others waited for it, and clocks need not
+ * agree for that. Columns: rank, devices, span_ns, busy_ns, busy_share, compute_ns, comm_ns, exposed_ns (each
+ * the sum of its devices'), collectives (seen on all ranks), alone (its kernels that are of none of these),
+ * last (in how many it came last), last_share, waited_ns (how much longer its kernels were than the
+ * shortest).
  */
 void gpu_ranks_table(struct table *t, const struct gpu_trace *x);
 

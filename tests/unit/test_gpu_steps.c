@@ -104,33 +104,101 @@ static void steps_by_their_order(void **state)
     gpu_fixture_release(&f);
 }
 
+enum { US = 1000, MS = 1000000 };
+
+static void collective(struct gpu_fixture *f, const char *name, unsigned rank, uint64_t from, uint64_t to)
+{
+    const struct gpu_work w = {
+        .op = GPU_KERNEL, .device = (uint16_t)(rank + 1), .rank = (uint16_t)(rank + 1)};
+
+    gpu_fixture_gpu(f, name, w, 0, from, to);
+}
+
 /* Rank 1 comes to two of three collectives last; what only one rank has says nothing. */
 static void who_came_last(void **state)
 {
-    const struct gpu_work zero = {.op = GPU_KERNEL, .device = 1, .rank = 1},
-                          one = {.op = GPU_KERNEL, .device = 2, .rank = 2};
     struct gpu_fixture f;
     struct gpu_trace x;
     struct table t;
 
-    gpu_fixture_init(&f, 0, 10000);
-    gpu_fixture_gpu(&f, "ncclKernel_AllReduce", zero, 0, 1000, 1900);
-    gpu_fixture_gpu(&f, "ncclKernel_AllReduce", zero, 0, 2000, 2800);
-    gpu_fixture_gpu(&f, "ncclKernel_AllGather", zero, 0, 3000, 3100);
-    gpu_fixture_gpu(&f, "ncclKernel_Broadcast", zero, 0, 4000, 4100);
-    gpu_fixture_gpu(&f, "ncclKernel_AllGather", one, 0, 7400, 7600); /* its clock is another one */
-    gpu_fixture_gpu(&f, "ncclKernel_AllReduce", one, 0, 6700, 7300);
-    gpu_fixture_gpu(&f, "ncclKernel_AllReduce", one, 0, 6500, 6600);
+    gpu_fixture_init(&f, 0, 100 * MS);
+    collective(&f, "ncclKernel_AllReduce", 0, 1000 * US, 1900 * US);
+    collective(&f, "ncclKernel_AllReduce", 0, 2000 * US, 2800 * US);
+    collective(&f, "ncclKernel_AllGather", 0, 3000 * US, 3100 * US);
+    collective(&f, "ncclKernel_Broadcast", 0, 4000 * US, 4100 * US);
+    collective(&f, "ncclKernel_AllGather", 1, 77400 * US, 77600 * US); /* its clock is another one */
+    collective(&f, "ncclKernel_AllReduce", 1, 76700 * US, 77300 * US);
+    collective(&f, "ncclKernel_AllReduce", 1, 76300 * US, 76400 * US);
     gpu_trace_init(&x, &f.s);
     gpu_ranks_table(&t, &x);
     assert_int_equal(table_rows(&t), 2);
     assert_int_equal(gpu_cell(&t, 1, "rank")->count, 1);
     assert_int_equal(gpu_cell(&t, 0, "collectives")->count, 3);
+    assert_int_equal(gpu_cell(&t, 0, "alone")->count, 1);
+    assert_int_equal(gpu_cell(&t, 1, "alone")->count, 0);
     assert_int_equal(gpu_cell(&t, 0, "last")->count, 1);
     assert_int_equal(gpu_cell(&t, 1, "last")->count, 2);
-    assert_int_equal(gpu_cell(&t, 0, "waited_ns")->count, 800 + 200);
-    assert_int_equal(gpu_cell(&t, 1, "waited_ns")->count, 100);
-    assert_int_equal(gpu_cell(&t, 1, "comm_ns")->count, 900);
+    assert_int_equal(gpu_cell(&t, 0, "waited_ns")->count, (800 + 200) * US);
+    assert_int_equal(gpu_cell(&t, 1, "waited_ns")->count, 100 * US);
+    assert_int_equal(gpu_cell(&t, 1, "comm_ns")->count, 900 * US);
+    table_release(&t);
+    gpu_trace_release(&x);
+    gpu_fixture_release(&f);
+}
+
+/* Rank 0 has one more at the beginning, rank 1 lacks one in the middle, and has one that rank 0 lacks: equal
+ * numbers, and none of them is the same one. Clocks are 3 s apart in the second round. */
+static void the_same_end_at_a_time(void **state)
+{
+    for (uint64_t apart = 0; apart < 2; apart++) {
+        struct gpu_fixture f;
+        struct gpu_trace x;
+        struct table t;
+
+        gpu_fixture_init(&f, 0, 10000ull * MS);
+        for (uint64_t i = 0; i < 10; i++) {
+            uint64_t end = (100 + i * i * 20) * MS;
+
+            collective(&f, "ncclKernel_AllReduce", 0, end - 5 * MS, end);
+            end += apart * 3000 * MS + 40 * US;
+            if (i && i != 5)
+                collective(&f, "ncclKernel_AllReduce", 1, end - 2 * MS, end);
+        }
+        collective(&f, "ncclKernel_AllReduce", 1, (apart * 3000 + 2500) * MS, (apart * 3000 + 2590) * MS);
+        collective(&f, "ncclKernel_AllReduce", 1, (apart * 3000 + 2600) * MS, (apart * 3000 + 2690) * MS);
+        gpu_trace_init(&x, &f.s);
+        gpu_ranks_table(&t, &x);
+        assert_int_equal(gpu_cell(&t, 0, "collectives")->count, 8);
+        assert_int_equal(gpu_cell(&t, 0, "alone")->count, 2);
+        assert_int_equal(gpu_cell(&t, 1, "alone")->count, 2);
+        assert_int_equal(gpu_cell(&t, 0, "last")->count, 0);
+        assert_int_equal(gpu_cell(&t, 1, "last")->count, 8);
+        assert_int_equal(gpu_cell(&t, 0, "waited_ns")->count, 8 * 3 * MS);
+        assert_int_equal(gpu_cell(&t, 1, "waited_ns")->count, 0);
+        table_release(&t);
+        gpu_trace_release(&x);
+        gpu_fixture_release(&f);
+    }
+}
+
+/* Where all took as long nobody was late. */
+static void equal_is_not_late(void **state)
+{
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    struct table t;
+
+    gpu_fixture_init(&f, 0, 1000 * MS);
+    for (uint64_t i = 1; i < 10; i++)
+        for (unsigned rank = 0; rank < 3; rank++)
+            collective(&f, "ncclKernel_AllReduce", rank, i * 10 * MS, (i * 10 + 3) * MS + rank * 10 * US);
+    gpu_trace_init(&x, &f.s);
+    gpu_ranks_table(&t, &x);
+    for (size_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(gpu_cell(&t, rank, "collectives")->count, 9);
+        assert_int_equal(gpu_cell(&t, rank, "last")->count, 0);
+        assert_int_equal(gpu_cell(&t, rank, "waited_ns")->count, 0);
+    }
     table_release(&t);
     gpu_trace_release(&x);
     gpu_fixture_release(&f);
@@ -162,10 +230,9 @@ static void no_order_no_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marked_steps),
-        cmocka_unit_test(steps_by_their_order),
-        cmocka_unit_test(who_came_last),
-        cmocka_unit_test(no_order_no_steps),
+        cmocka_unit_test(marked_steps),      cmocka_unit_test(steps_by_their_order),
+        cmocka_unit_test(who_came_last),     cmocka_unit_test(the_same_end_at_a_time),
+        cmocka_unit_test(equal_is_not_late), cmocka_unit_test(no_order_no_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,9 @@
 /* Below it, what is moved or communicated is too little to speak of. */
 #define LEAST_OF_SPAN 0.02
 
+/* Of fewer nobody can tell who is late. */
+enum { LEAST_COLLECTIVES = 3 };
+
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
@@ -116,19 +119,22 @@ void check_late_rank(struct rule_run *r, const struct rule_data *d)
         uint64_t waited = 0;
         struct finding *x;
 
+        if (cell(&t, i, "collectives")->count < LEAST_COLLECTIVES)
+            continue;
         for (size_t k = 0; k < table_rows(&t); k++)
             waited +=
                 k != i && cell(&t, k, "waited_ns")->count != TABLE_NONE ? cell(&t, k, "waited_ns")->count : 0;
-        if (!(last > 1 - rule_threshold(r, "score") / 2) || waited < d->wall_ns / 100)
+        if (!(last > 1 - rule_threshold(r, "score") / 2) || waited / (table_rows(&t) - 1) < d->wall_ns / 100)
             continue;
         x = rule_found(r);
         x->severity = FINDING_MEDIUM;
         x->device = mem_printf("rank %llu", (unsigned long long)cell(&t, i, "rank")->count);
         x->title = mem_printf("The others wait for %s", x->device);
-        x->evidence = mem_printf("It came last in %s of the collectives that could be compared; the others' "
-                                 "kernels took %s longer than "
-                                 "its own.",
-                                 words_share(&w, last), words_ns(&w, waited));
+        x->evidence =
+            mem_printf("It came last in %s of the collectives that all ranks are seen in; the others' "
+                       "kernels took %s longer than "
+                       "its own.",
+                       words_share(&w, last), words_ns(&w, waited));
         x->advice = mem_strdup(
             "Look at that rank's own findings: its loader, its CPU, its clocks, more work than the others.");
         x->why = mem_strdup("told by whose kernel of each collective is the shortest: clocks need not agree");
