@@ -10,6 +10,7 @@
 
 #define BUDGET_SHARE 100      /* 1/100 of a thread's time */
 #define BUDGET_MOST  20000000 /* ns */
+#define WALK_MOST    1000000  /* ns that one counts for: what took longer waited for a CPU meanwhile */
 
 enum { SLOTS = NATIVE_MAX + PY_MAX_DEPTH };
 
@@ -253,6 +254,7 @@ uint32_t walk_here(struct agent *a, struct walk_thread *t)
     pthread_mutex_lock(&walk.lock);
     stack = take(a, t);
     pthread_mutex_unlock(&walk.lock);
-    t->budget_ns -= (int64_t)(agent_clock() - now);
+    now = agent_clock() - now;
+    t->budget_ns -= now < WALK_MOST ? (int64_t)now : WALK_MOST;
     return stack;
 }
