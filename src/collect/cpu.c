@@ -15,11 +15,17 @@ struct collector {
     struct trace *trace;
     struct sampler sampler;
     int sampling;
-    uint64_t taken;
+    uint64_t taken, before_exec;
     uint64_t tick_ns; /* of one bare tick, 0: not measured */
     uint32_t metric;
     char detail[400];
 };
+
+/* The command begins as a copy of ours: until its first exec it is our program that runs. */
+static int is_before_exec(const struct record_ctx *ctx, const struct wire_sample *s)
+{
+    return ctx->launched && !ctx->whole_machine && !s->image;
+}
 
 static void on_sample(void *arg, const void *record, size_t n)
 {
@@ -32,6 +38,10 @@ static void on_sample(void *arg, const void *record, size_t n)
 
     if (n < sizeof(*s))
         return;
+    if (is_before_exec(c->ctx, s)) {
+        c->before_exec++;
+        return;
+    }
     p = trace_task(c->trace, &s->task, s->head.ts, s->image, s->flags & (WIRE_KTHREAD | WIRE_NO_MM), &task);
     stack = stack_take(&c->trace->taker, p, s, &flags);
     c->taken++;
@@ -111,6 +121,7 @@ static void cpu_counters(struct collector *c)
     bpfside_lost(c->trace->bpf, &lost);
     store_set_counter(s, "cpu.expected", sampler_expected(&c->sampler, store_counter(s, "target.cpu_ns", 0)));
     store_set_counter(s, "cpu.taken", c->taken);
+    store_set_counter(s, "cpu.before_exec", c->before_exec);
     if (c->tick_ns)
         store_set_counter(s, "cpu.tick_ns", c->tick_ns * c->taken);
     store_set_counter(s, "cpu.lost", lost.samples);

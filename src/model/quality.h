@@ -16,6 +16,7 @@ struct meta;
  *
  * - cpu.expected: samples that the target's run time would give at the frequency
  * - cpu.taken: samples that arrived
+ * - cpu.before_exec: samples of wprof's own child before it became the command; left out
  * - cpu.lost: dropped for want of ring space, or by the kernel
  * - cpu.nostack: samples whose stack was lost
  * - cpu.bpf_ns, cpu.bpf_runs: time in BPF programs and runs of them; absent: not measured

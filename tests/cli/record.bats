@@ -107,6 +107,18 @@ no_session() {
     [ "$(meta c exit_code)" = 137 ]
 }
 
+@test "what runs before the command is the command is not in the session" {
+    need_tier_a
+    local long
+    long=$(printf '%0100000d' 0)
+    env a=$long b=$long c=$long d=$long e=$long f=$long g=$long h=$long i=$long j=$long \
+        "$WPROF" -q record -F 9999 -o s -- true # whose arguments the kernel copies for some ms
+    [ "$(samples s 'spawn_behind_gate')" = 0 ]
+    python3 -c 'import json
+c = next(c for c in json.load(open("s/meta.json"))["collectors"] if c["name"] == "cpu")
+assert c["counters"]["before_exec"] > 0, c'
+}
+
 @test "input and output of the command are untouched, -q is silent" {
     need_tier_a
     printf 'hello\n' | "$WPROF" -q record -o s -- sh -c 'cat; echo err >&2; ls -l /proc/self/fd | wc -l >fds' >out 2>err
