@@ -22,6 +22,7 @@ struct compare *compare_new(const struct compare_opts *o)
 static void release_run(struct compare_run *r)
 {
     free(r->label);
+    free(r->program);
     free(r->key);
     profile_release(&r->p);
     vec_release(&r->measures);
@@ -116,6 +117,7 @@ int compare_add(struct compare *c, int side, const struct session *s, const char
         return -1;
     }
     r.label = mem_strdup(label);
+    compare_take_program(&r, s);
     compare_take_keys(c, &r);
     if (!c->o.tree_alone) {
         compare_take_figures(c, &r, s);

@@ -27,7 +27,7 @@ struct blocks {
 static uint32_t line_of(const struct blocks *b, uint32_t node)
 {
     const struct profile *p = &b->run->p;
-    uint32_t key = compare_key_of(b->c, b->run, p->nodes.a[node].frame);
+    uint32_t key = compare_row_key(b->c, b->rows, b->run, p->nodes.a[node].frame);
     uint32_t row = key ? b->rows->of[key] : 0;
 
     return row ? b->row_of[row - 1] : 0;

@@ -59,7 +59,7 @@ enum {
 
 struct compare_run {
     int side;
-    char *label;
+    char *label, *program; /* program: the file that the command ran; NULL: not told */
     struct profile p;
     uint32_t *key; /* profile frame -> key id; [0] 0 */
     uint64_t sum;  /* of the metric */
@@ -111,8 +111,12 @@ struct compare_rows {
 /* compare_names.c: the name and module that frames are matched by. */
 void compare_frame_name(const struct profile *p, uint32_t frame, struct buf *name, struct buf *module);
 void compare_take_keys(struct compare *c, struct compare_run *run);
+void compare_take_program(struct compare_run *run, const struct session *s);
 void compare_match_moved(struct compare *c);
 uint32_t compare_key_of(const struct compare *c, const struct compare_run *run, uint32_t frame);
+/* The same for rows: a module has what ran in it, so each sample is in its row of that run alone. */
+uint32_t compare_row_key(const struct compare *c, const struct compare_rows *rows,
+                         const struct compare_run *run, uint32_t frame);
 void compare_key_label(const struct compare *c, uint32_t key, struct buf *out);
 
 /* compare_tests.c: errors, p and q of those rows that are heavy enough, into values; share[row][side]. tested

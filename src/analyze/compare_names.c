@@ -167,11 +167,82 @@ static uint32_t take_key(struct compare *c, const struct profile *p, uint32_t fr
     return id;
 }
 
+/* The file that a recorded command ran, as modules are called. */
+void compare_take_program(struct compare_run *run, const struct session *s)
+{
+    struct buf name = {0};
+
+    if (!s->meta.command.n)
+        return;
+    module_name(s->meta.command.a[0], &name);
+    run->program = buf_detach(&name);
+}
+
 void compare_take_keys(struct compare *c, struct compare_run *run)
 {
     run->key = mem_calloc(run->p.frames.n + 1, sizeof(*run->key));
     for (uint32_t i = 1; i < run->p.frames.n; i++)
         run->key[i] = take_key(c, &run->p, i, run->side);
+}
+
+/* The file of the program that all runs of the side recorded; NULL: they are several, or it is not told. */
+static const char *program_of(const struct compare *c, int side)
+{
+    const char *program = NULL;
+
+    for (size_t r = 0; r < c->runs.n; r++) {
+        const char *its = c->runs.a[r].program;
+
+        if (c->runs.a[r].side != side)
+            continue;
+        if (!its || (program && strcmp(program, its)))
+            return NULL;
+        program = its;
+    }
+    return program;
+}
+
+/* Whether a side's frames have that module. */
+static int has_module(const struct compare *c, uint32_t group, int side)
+{
+    for (size_t i = 0; i < c->keys.n; i++)
+        if (c->keys.a[i].group == group && c->keys.a[i].on & 1u << side)
+            return 1;
+    return 0;
+}
+
+/* The program that was recorded may be in a file of another name on the new side: it is the same module,
+ * unless a side has both. */
+static void match_programs(struct compare *c)
+{
+    const char *name[] = {program_of(c, COMPARISON_BASE), program_of(c, COMPARISON_NEW)};
+    uint32_t from, to;
+    struct map by_name = {0};
+
+    if (!name[0] || !name[1] || !strcmp(name[0], name[1]))
+        return;
+    from = strtab_find(&c->modules, name[0]);
+    to = strtab_find(&c->modules, name[1]);
+    if (!from || !to || has_module(c, from, COMPARISON_NEW) || has_module(c, to, COMPARISON_BASE))
+        return;
+    for (size_t i = 0; i < c->keys.n; i++)
+        if (c->keys.a[i].group == to)
+            *map_put(&by_name, (uint64_t)c->keys.a[i].kind << 32 | c->keys.a[i].name) = i + 1;
+    for (size_t i = 0; i < c->keys.n; i++) {
+        struct compare_key *k = &c->keys.a[i];
+        uint64_t *twin = k->group == from ? map_get(&by_name, (uint64_t)k->kind << 32 | k->name) : NULL;
+
+        if (twin) {
+            c->keys.a[*twin - 1].twin = (uint32_t)i + 1;
+            k->twin = (uint32_t)*twin;
+        }
+        if (k->group == from)
+            k->group = to;
+    }
+    map_release(&by_name);
+    *vec_push(&c->out->notes) = mem_printf("the program that was recorded is %s on the base side and %s on "
+                                           "the new one: they are compared as one",
+                                           name[0], name[1]);
 }
 
 /* What each name, of one kind, is on a side that alone has it; 0: it is not, or it is several. */
@@ -181,7 +252,7 @@ static void find_lone(const struct compare *c, uint8_t on, struct map *lone)
         const struct compare_key *k = &c->keys.a[i];
         uint64_t *at;
 
-        if (k->on != on || k->kind == FRAME_NONE || k->kind == FRAME_MARKER)
+        if (k->on != on || k->twin || k->kind == FRAME_NONE || k->kind == FRAME_MARKER)
             continue;
         at = map_put(lone, (uint64_t)k->kind << 32 | k->name);
         *at = *at ? UINT64_MAX : i + 1;
@@ -194,13 +265,14 @@ void compare_match_moved(struct compare *c)
 {
     struct map gone = {0}, come = {0};
 
+    match_programs(c);
     find_lone(c, 1u << COMPARISON_BASE, &gone);
     find_lone(c, 1u << COMPARISON_NEW, &come);
     for (size_t i = 0; i < c->keys.n; i++) {
         struct compare_key *k = &c->keys.a[i];
         uint64_t name = (uint64_t)k->kind << 32 | k->name, *from, *to;
 
-        if (k->on != 1u << COMPARISON_NEW)
+        if (k->on != 1u << COMPARISON_NEW || k->twin)
             continue;
         from = map_get(&gone, name);
         to = map_get(&come, name);
@@ -222,6 +294,12 @@ uint32_t compare_key_of(const struct compare *c, const struct compare_run *run, 
     if (id && c->keys.a[id - 1].on == 1u << COMPARISON_BASE && c->keys.a[id - 1].twin)
         return c->keys.a[id - 1].twin;
     return id;
+}
+
+uint32_t compare_row_key(const struct compare *c, const struct compare_rows *rows,
+                         const struct compare_run *run, uint32_t frame)
+{
+    return rows->level == COMPARISON_MODULES ? run->key[frame] : compare_key_of(c, run, frame);
 }
 
 void compare_key_label(const struct compare *c, uint32_t key, struct buf *out)

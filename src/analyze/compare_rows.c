@@ -152,7 +152,7 @@ static void grouped_rows(struct compare *c, enum comparison_level level, const u
         struct functions f = {0};
 
         for (uint32_t i = 1; i < run->p.frames.n; i++)
-            of[i] = group[compare_key_of(c, run, i)];
+            of[i] = group[compare_row_key(c, &rows, run, i)];
         functions_sum_groups(&f, &run->p, 0, of, n + 1);
         for (size_t i = 0; i < n; i++)
             rows.counts[i * rows.runs + r] = c->o.self ? f.self[i + 1] : f.total[i + 1];

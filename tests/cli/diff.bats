@@ -224,6 +224,44 @@ END
     value d.json 'row("work (new.py)")["was"] == "work (old.py)"'
 }
 
+@test "diff: the recorded program is one module under another name; a module has what ran in it" {
+    mkdir s
+    for i in base new; do
+        python3 - $i <<'END' >s/$i.txt
+import sys
+# perf script's text: the program is old on the base side and app-2 on the new one; ld.so has a _start, too, there.
+program = {"base": "old", "new": "app-2"}[sys.argv[1]]
+for n in range(200):
+    print("%s 10 %d.%06d: 1 cpu-clock:" % (program, n // 100, n % 100 * 10000))
+    if n == 7 and program != "old":
+        print("\t    1000 _start+0x1 (/lib/ld-linux.so.2)")
+    else:
+        f = "work" if n % 3 else "moved"
+        print("\t    2000 %s+0x1 (%s)" % (f, "/lib/libone.so.1" if f == "moved" and program == "old" else "/lib/libtwo.so.1" if f == "moved" else "/x/" + program))
+        print("\t    3000 main+0x1 (/x/%s)" % program)
+        print("\t    4000 _start+0x1 (/x/%s)" % program)
+    print()
+END
+        "$WPROF" import --from perf-script -o $i s/$i.txt 2>/dev/null
+    done
+    recorded base 'command=["./old"]'
+    recorded new 'command=["/x/app-2", "1"]'
+    run -0 "$WPROF" diff --fail-above 5% base new
+    [[ $output == *"the program that was recorded is old on the base side and app-2 on the new one"* ]]
+    "$WPROF" diff --json --fail-above 5% base new >there.json
+    value there.json 'row("_start")["was"] == "_start (old)" and row("_start")["module"] == "app-2" and abs(row("_start")["change"]) < 0.01'
+    value there.json 'row("moved")["was"] == "moved (libone.so)" and row("main")["base_weight"] == 200'
+    value there.json 'row("app-2", "modules")["base_weight"] == 200 and not any(r["name"] == "old" for r in d["modules"]["rows"])'
+    value there.json 'row("libone.so", "modules")["new"] == 0 == row("libtwo.so", "modules")["base"]'
+    "$WPROF" diff --json new base >back.json
+    python3 - <<'END'
+import json
+a, b = (json.load(open(x)) for x in ("there.json", "back.json"))
+of = lambda d: {"program" if r["name"] in ("old", "app-2") else r["name"]: r["change"] for r in d["modules"]["rows"]}
+assert all(abs(v + of(b)[k]) < 1e-12 for k, v in of(a).items()), (of(a), of(b))
+END
+}
+
 @test "diff: Markdown and JUnit keep foreign names as text" {
     printf 'a;x|<b>&`*@you 60\na;y 40\n' >one.folded
     printf 'a;x|<b>&`*@you 10\na;y 90\n' >two.folded
