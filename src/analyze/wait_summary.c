@@ -2,9 +2,14 @@
 #include "analyze/wait_summary.h"
 
 #include "analyze/waits_top.h"
+#include "analyze/wake_chain.h"
 #include "base/map.h"
 
-enum { LINKS_MAX = 5 };
+enum {
+    WAKERS_MAX = 4,
+    WAITS_MAX = 1000,    /* the longest, of which chains are followed */
+    LOOKS_MAX = 2000000, /* at events for them: some tens of ms */
+};
 
 /* The id with the largest sum. */
 struct most {
@@ -13,11 +18,12 @@ struct most {
     uint64_t sum;
 };
 
-/* What one thread did. */
-struct link {
+/* What the main thread waited for. */
+struct waits_of {
     uint64_t waited; /* ns */
     uint64_t woken;  /* of it, by another thread that is known */
-    struct most reason, waker, where, ran;
+    struct most reason, waker, where;
+    VEC(const struct event *) spans; /* those with a waker */
 };
 
 static void add(struct most *m, uint32_t id, uint64_t value)
@@ -34,41 +40,48 @@ static void add(struct most *m, uint32_t id, uint64_t value)
     }
 }
 
-static void look(struct link *l, const struct store *s, uint32_t task)
+static void look(struct waits_of *l, const struct store *s, uint32_t task)
 {
-    *l = (struct link){0};
+    *l = (struct waits_of){0};
     for (size_t i = 0; i < s->events.n; i++) {
         const struct event *ev = &s->events.a[i];
-        const struct wait *w = waits_get(&s->waits, ev->attr);
+        const struct wait *w;
 
-        if (ev->task != task)
-            continue;
-        if (ev->kind == EVENT_SAMPLE)
-            add(&l->ran, waits_place(s, ev->stack), ev->value);
-        if (ev->kind != EVENT_OFFCPU)
+        if (ev->task != task || ev->kind != EVENT_OFFCPU)
             continue;
         l->waited += ev->dur;
         add(&l->where, waits_place(s, ev->stack), ev->dur);
-        if (w) {
-            add(&l->reason, w->reason, ev->dur);
-            add(&l->waker, w->irq ? 0 : w->waker_task, ev->dur);
-            l->woken += w->irq || !w->waker_task ? 0 : ev->dur;
-        }
+        w = waits_get(&s->waits, ev->attr);
+        if (!w)
+            continue;
+        add(&l->reason, w->reason, ev->dur);
+        if (w->irq || !w->waker_task)
+            continue;
+        add(&l->waker, w->waker_task, ev->dur);
+        l->woken += ev->dur;
+        *vec_push(&l->spans) = ev;
     }
 }
 
 /* Where others ended most of its waits, who ended most of those; else 0. */
-static uint32_t waker_of(const struct link *l)
+static uint32_t waker_of(const struct waits_of *l)
 {
     return l->woken >= l->waited / 2 ? l->waker.id : 0;
 }
 
-static void release(struct link *l)
+static void release(struct waits_of *l)
 {
     map_release(&l->reason.sums);
     map_release(&l->waker.sums);
     map_release(&l->where.sums);
-    map_release(&l->ran.sums);
+    vec_release(&l->spans);
+}
+
+static int by_length(const void *pa, const void *pb)
+{
+    const struct event *a = *(const struct event *const *)pa, *b = *(const struct event *const *)pb;
+
+    return a->dur != b->dur ? (a->dur > b->dur ? -1 : 1) : (a > b) - (a < b);
 }
 
 /* Of the programs that it executed in turn the one that waited longest. 0: it was not seen. */
@@ -87,45 +100,97 @@ static uint32_t main_task(const struct store *s, uint32_t pid)
     return longest.id;
 }
 
-static int is_new(const uint32_t *seen, size_t n, uint32_t task)
+/* What the last of some threads did, each of which was woken by the next, while the first one's waits lasted.
+ */
+struct last {
+    const struct store *s;
+    const uint32_t *tasks;
+    unsigned n;
+    uint64_t on, ran, blocked; /* ns: in which others were waited for in turn; of its own */
+    struct most next, place, reason;
+};
+
+/* Where a wait ends at one of the chain, who is known, it tells nothing more. */
+static void add_own(struct last *t, const struct wake_step *step, uint64_t ns)
 {
-    for (size_t i = 0; i < n; i++)
-        if (seen[i] == task)
-            return 0;
-    return 1;
+    const struct wait *w = step->wait ? waits_get(&t->s->waits, step->wait->attr) : NULL;
+
+    if (!step->wait) {
+        t->ran += ns;
+        add(&t->place, waits_place(t->s, step->stack), ns);
+        return;
+    }
+    t->blocked += ns;
+    if (w && (w->irq || !w->waker_task))
+        add(&t->reason, w->reason, ns);
+}
+
+static void take(void *arg, const struct wake_step *steps, unsigned n, uint64_t ns)
+{
+    struct last *t = arg;
+
+    for (unsigned i = 0; i < t->n; i++)
+        if (i >= n || steps[i].task != t->tasks[i])
+            return;
+    if (n == t->n) {
+        add_own(t, &steps[n - 1], ns);
+        return;
+    }
+    t->on += ns;
+    add(&t->next, steps[t->n].task, ns);
+}
+
+static void last_release(struct last *t)
+{
+    map_release(&t->next.sums);
+    map_release(&t->place.sums);
+    map_release(&t->reason.sums);
+}
+
+static void add_end(struct buf *out, const struct last *t)
+{
+    if (t->ran >= t->blocked && t->place.id)
+        buf_addf(out, ", which was in %s", strtab_get(&t->s->strings, t->place.id));
+    else if (t->blocked > t->ran && t->reason.id)
+        buf_addf(out, ", which waited: %s", waits_reason(t->reason.id));
 }
 
 /* Who ended its waits, and theirs. */
-static void add_wakers(struct buf *out, const struct store *s, struct link *l, uint32_t task, uint64_t time)
+static void add_wakers(struct buf *out, const struct store *s, struct waits_of *l)
 {
-    uint32_t seen[LINKS_MAX] = {task};
-    size_t n = 1;
+    struct wake_chain chain;
+    uint32_t tasks[WAKERS_MAX] = {waker_of(l)};
+    size_t spans = l->spans.n < WAITS_MAX ? l->spans.n : WAITS_MAX;
+    int more = tasks[0] != 0;
 
-    while (n < LINKS_MAX && waker_of(l) && is_new(seen, n, waker_of(l))) {
-        const struct task *t = &s->tasks.list.a[waker_of(l) - 1];
+    if (!more)
+        return;
+    qsort(l->spans.a, l->spans.n, sizeof(*l->spans.a), by_length);
+    wake_chain_init(&chain, s);
+    for (unsigned n = 1; more; n++) {
+        const struct task *task = &s->tasks.list.a[tasks[n - 1] - 1];
+        struct last t = {.s = s, .tasks = tasks, .n = n};
 
-        char *name = origins_task_name(s, t, "");
-
-        buf_addf(out, "%s%s[%u]", n == 1 ? ", woken by " : " <- ", name, t->tid);
-        free(name);
-        seen[n++] = waker_of(l);
-        release(l);
-        look(l, s, seen[n - 1]);
-        if (l->waited < time / 2) {
-            if (l->ran.id)
-                buf_addf(out, ", which was in %s", strtab_get(&s->strings, l->ran.id));
-            return;
-        }
+        buf_addf(out, "%s%s[%u]", n == 1 ? ", woken by " : " <- ", strtab_get(&s->strings, task->comm),
+                 task->tid);
+        chain.left = LOOKS_MAX;
+        for (size_t i = 0; i < spans; i++)
+            wake_chain_follow(&chain, l->spans.a[i], take, &t);
+        more = t.next.id && t.on >= t.ran + t.blocked && n < WAKERS_MAX;
+        if (more)
+            tasks[n] = t.next.id;
+        else
+            add_end(out, &t);
+        last_release(&t);
     }
-    if (n > 1 && !waker_of(l))
-        buf_addf(out, ", which waited: %s", waits_reason(l->reason.id));
+    wake_chain_release(&chain);
 }
 
 double wait_summary(struct buf *out, const struct store *s, const struct meta *m)
 {
     uint64_t time = m->end_mono > m->start_mono ? m->end_mono - m->start_mono : 0;
     uint32_t task = main_task(s, (uint32_t)m->pid);
-    struct link l;
+    struct waits_of l;
     double share = 0;
 
     if (!task || !time)
@@ -136,7 +201,7 @@ double wait_summary(struct buf *out, const struct store *s, const struct meta *m
         buf_addf(out, "main thread: %s", waits_reason(l.reason.id));
         if (!waker_of(&l) && l.where.id)
             buf_addf(out, " in %s", strtab_get(&s->strings, l.where.id));
-        add_wakers(out, s, &l, task, time);
+        add_wakers(out, s, &l);
     }
     release(&l);
     return share;

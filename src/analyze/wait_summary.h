@@ -8,10 +8,10 @@
 
 /*
  * Appends "main thread: futex, woken by python3[17] <- python3[42], which was in slow_transform": the reason
- * of most of its waits, who ended most of them, who ended most of that one's as long as it waited most of the
- * time, too, and the function in which the last of them was seen most, or what it waited for itself. Gives
- * the share of the recorded time that the main thread waited; 0, and nothing is appended, where that is less
- * than a tenth.
+ * of most of its waits, who ended most of them, whom that one waited for in turn as long as it did so most of
+ * the time (wake_chain.h), and the function in which the last of them was most meanwhile, or what it waited
+ * for itself. Gives the share of the recorded time that the main thread waited; 0, and nothing is appended,
+ * where that is less than a tenth.
  */
 double wait_summary(struct buf *out, const struct store *s, const struct meta *m);
 

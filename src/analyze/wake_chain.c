@@ -186,7 +186,7 @@ static void ran(struct walk *w, uint32_t task, uint64_t from, uint64_t to)
 
         if (i + 1 == end)
             until = ns;
-        w->steps[w->n++] = (struct wake_step){task, w->c->s->events.a[l->order[i]].stack};
+        w->steps[w->n++] = (struct wake_step){task, w->c->s->events.a[l->order[i]].stack, NULL};
         tell(w, until - done);
         w->n--;
         done = until;
@@ -239,7 +239,7 @@ static void blocked(struct walk *w, const struct event *ev, uint64_t from, uint6
 
     if (from >= to || w->n == WAKE_STEPS)
         return;
-    w->steps[w->n++] = (struct wake_step){ev->task, ev->stack};
+    w->steps[w->n++] = (struct wake_step){ev->task, ev->stack, ev};
     if (whom && w->n < WAKE_STEPS && !in_chain(w, whom))
         during(w, whom, from, to);
     tell(w, to - from - (w->told - told));

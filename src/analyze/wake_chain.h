@@ -15,6 +15,7 @@ enum { WAKE_STEPS = 6 };
 /* One thread of the chain and where it was: at last running, in the steps before that blocked. */
 struct wake_step {
     uint32_t task, stack;
+    const struct event *wait; /* what it was blocked in; NULL: it ran */
 };
 
 /* Some events of each thread. */

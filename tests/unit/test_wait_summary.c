@@ -41,20 +41,28 @@ static uint32_t in(const char *func)
     return stacks_push(&store.stacks, 0, frames_add(&store.frames, &f));
 }
 
-static void waited(uint32_t who, uint64_t ms, uint8_t reason, uint32_t waker, const char *func)
+static void waited_at(uint64_t at, uint32_t who, uint64_t ms, uint8_t reason, uint32_t waker,
+                      const char *func)
 {
     struct wait w = {.reason = reason, .waker_task = waker};
-    struct event ev = {.kind = EVENT_OFFCPU, .ts = 1000 * MS, .dur = ms * MS, .task = who, .value = 1};
+    struct event ev = {.kind = EVENT_OFFCPU, .ts = (1000 + at) * MS, .dur = ms * MS, .task = who, .value = 1};
 
     ev.attr = waits_add(&store.waits, &w);
     ev.stack = in(func);
     *vec_push(&store.events) = ev;
 }
 
-static void ran(uint32_t who, uint64_t samples, const char *func)
+static void waited(uint32_t who, uint64_t ms, uint8_t reason, uint32_t waker, const char *func)
 {
-    *vec_push(&store.events) = (struct event){
-        .kind = EVENT_SAMPLE, .ts = 1000 * MS, .task = who, .value = samples, .stack = in(func)};
+    waited_at(0, who, ms, reason, waker, func);
+}
+
+/* A sample every 10 ms. */
+static void ran(uint64_t from, uint64_t to, uint32_t who, const char *func)
+{
+    for (uint64_t at = from + 5; at < to; at += 10)
+        *vec_push(&store.events) = (struct event){
+            .kind = EVENT_SAMPLE, .ts = (1000 + at) * MS, .task = who, .value = 1, .stack = in(func)};
 }
 
 static void says(const char *text, double share)
@@ -73,13 +81,15 @@ static void through_a_thread_to_who_runs(void **state)
              other = task(21, "loader");
 
     waited(trainer, 500, WAIT_FUTEX, results, "get");
-    waited(trainer, 100, WAIT_DISK, 0, "load");
-    waited(results, 700, WAIT_PIPE, worker, "recv");
-    waited(results, 200, WAIT_PIPE, other, "recv");
+    waited_at(600, trainer, 100, WAIT_DISK, 0, "load");
+    waited(results, 400, WAIT_PIPE, worker, "recv");
+    waited_at(400, results, 90, WAIT_PIPE, other, "recv");
+    waited_at(500, results, 500, WAIT_PIPE, other, "recv"); /* nobody waits for it then */
     waited(worker, 10, WAIT_PIPE, trainer, "recv");
-    ran(worker, 80, "slow_transform");
-    ran(worker, 20, "send");
-    ran(trainer, 30, "step");
+    ran(10, 350, worker, "slow_transform");
+    ran(350, 400, worker, "send");
+    ran(400, 1000, other, "idle_loop");
+    ran(500, 600, trainer, "step");
     says("main thread: futex, woken by python3[11] <- loader[20], which was in slow_transform", 0.6);
 }
 
@@ -131,6 +141,18 @@ static void nothing_recorded(void **state)
     says("", 0);
 }
 
+/* What a waker did before and after is not what was waited for. */
+static void only_what_it_did_meanwhile(void **state)
+{
+    uint32_t client = task(10, "client"), server = task(11, "server");
+
+    ran(0, 300, server, "reindex");
+    waited_at(300, client, 200, WAIT_SOCKET, server, "recv");
+    ran(300, 500, server, "answer");
+    ran(500, 1000, server, "reindex");
+    says("main thread: socket, woken by server[11], which was in answer", 0.2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +162,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_ended_little_is_not_named, setup, teardown),
         cmocka_unit_test_setup_teardown(nobody_ends_a_sleep, setup, teardown),
         cmocka_unit_test_setup_teardown(short_waits_are_not_worth_a_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_what_it_did_meanwhile, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_recorded, setup, teardown),
     };
 
