@@ -34,10 +34,11 @@ struct wire_flow {
     struct wire_task task;
     __u64 bytes[2], messages[2]; /* WIRE_FLOW_OUT, WIRE_FLOW_IN */
     __u64 first, last;           /* CLOCK_MONOTONIC ns */
-    __u64 begun[2], ended[2];    /* the same of each way: when the first and the last message had gone; 0: none */
-    __u64 sk, peer_sk;           /* addresses: two unix sockets that are connected name each other */
-    __u64 peer_ino;              /* 0: not known */
-    __u32 net;                   /* the network namespace's inode */
+    __u64 begun[2],
+        ended[2];      /* the same of each way: when the first and the last message had gone; 0: none */
+    __u64 sk, peer_sk; /* addresses: two unix sockets that are connected name each other */
+    __u64 peer_ino;    /* 0: not known */
+    __u32 net;         /* the network namespace's inode */
     __u16 family, protocol, type;
     __u16 port, peer_port; /* host order; the peer is where it was sent, with key.to */
     __u8 kind, path_len;

@@ -53,6 +53,15 @@ static int know_all(struct merge *m, int n, char **paths, struct err *e)
     return merge_plan(m, e);
 }
 
+/* Its events are written again, or looked at one by one: their order is that of the log. */
+static int open_part(struct session *s, const char *path, struct err *e)
+{
+    if (packed_open_meta(s, path, e))
+        return -1;
+    s->as_written = 1;
+    return open_log(s, e);
+}
+
 /* Each in turn: never are two in memory. */
 static int look_at_all(struct merge *m, struct err *e)
 {
@@ -61,7 +70,7 @@ static int look_at_all(struct merge *m, struct err *e)
     for (size_t i = 0; i < m->parts.n && !rc && merge_wants_evidence(m); i++) {
         struct session s;
 
-        if (open_session(&s, m->parts.a[i].path, e))
+        if (open_part(&s, m->parts.a[i].path, e))
             return -1;
         rc = merge_look(m, i, &s, e);
         session_release(&s);
@@ -78,7 +87,7 @@ static int add_all(struct merge *m, struct session_writer *w, struct err *e)
     for (size_t i = 0; i < m->parts.n && !rc; i++) {
         struct session s;
 
-        if (open_session(&s, m->parts.a[i].path, e))
+        if (open_part(&s, m->parts.a[i].path, e))
             return -1;
         rc = merge_add(m, i, &s, e);
         session_release(&s);

@@ -133,6 +133,7 @@ struct session {
     char *unpacked; /* the directory with its files, where `path` is an archive: removed with the session */
     struct meta meta;
     struct store store;
+    int as_written;          /* set before session_load(): events may be in any order */
     int sealed;              /* 0: cut off, or still being recorded */
     uint64_t skipped_blocks; /* unknown types, of a newer minor version */
     uint64_t bad_bytes;      /* after the last whole block */

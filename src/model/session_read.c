@@ -205,6 +205,8 @@ static int load_log(struct session *s, int dirfd, struct store_load *salvage, st
         rc = err_sys(e, errno, "stat");
     else if (salvage)
         rc = store_log_salvage(&s->store, fd, load, e);
+    else if (s->as_written)
+        rc = store_log_load_as_written(&s->store, fd, load, e);
     else
         rc = store_log_load(&s->store, fd, NULL, 0, load, e);
     close(fd);

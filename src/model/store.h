@@ -31,6 +31,7 @@ struct store {
     struct gpu_works gpus;
     struct origins origins;
     VEC(struct event) events;     /* readers: all of them; the recorder: those not yet written */
+    int as_written;               /* readers: events are in the order of the log, and there are no kinds */
     struct event_kinds kinds;     /* readers: of the events */
     VEC(struct counter) counters; /* few: searched linearly */
 };

@@ -325,6 +325,8 @@ static void settle(struct store *s)
     for (size_t i = 0; i < s->frames.modules.n; i++)
         if (s->frames.modules.a[i].task > n)
             s->frames.modules.a[i].task = 0;
+    if (s->as_written)
+        return;
     store_events_sort(s->events.a, s->events.n, 1);
     event_kinds_init(&s->kinds, s->events.a, s->events.n);
 }
@@ -390,4 +392,10 @@ int store_log_load(struct store *s, int fd, const void *mem, size_t n, struct st
 int store_log_salvage(struct store *s, int fd, struct store_load *load, struct err *e)
 {
     return load_log(s, fd, NULL, 0, 1, load, e);
+}
+
+int store_log_load_as_written(struct store *s, int fd, struct store_load *load, struct err *e)
+{
+    s->as_written = 1;
+    return load_log(s, fd, NULL, 0, 0, load, e);
 }

@@ -55,6 +55,9 @@ struct store_load {
 int store_log_load(struct store *s, int fd, const void *mem, size_t n, struct store_load *load,
                    struct err *e);
 
+/* The same, with events in the order of the log: for those who write them again. */
+int store_log_load_as_written(struct store *s, int fd, struct store_load *load, struct err *e);
+
 /* The same, but damaged blocks of events, which no later block builds on, are left out and counted, and
  * reading goes on behind them. */
 int store_log_salvage(struct store *s, int fd, struct store_load *load, struct err *e);

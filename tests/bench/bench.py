@@ -326,6 +326,20 @@ def bench_gpu_page(bench, quick):
     shutil.rmtree(session)
 
 
+def bench_merge(bench, quick):
+    """Many ranks' sessions as one: read, brought to one clock, written."""
+    ranks, samples = (64, 20_000) if quick else (256, 100_000)
+    folder, merged = os.path.join(bench.work, "ranks"), os.path.join(bench.work, "merged")
+    os.mkdir(folder)
+    run([os.path.join(os.path.dirname(bench.wprof), "tests", "bench", "make_ranks"), folder, str(ranks), str(samples)])
+    sessions = [os.path.join(folder, f"r{i}") for i in range(ranks)]
+    seconds, rss, cpu = run([bench.wprof, "merge", "-o", merged, *sessions])
+    bench.figure(f"merge of {ranks} sessions of {samples} samples", cpu, "s of CPU", "<= 10 s" if not quick else "<= 1 s",
+                 f"{seconds:.3g} s, {rss:.0f} MB RSS")
+    shutil.rmtree(folder)
+    shutil.rmtree(merged)
+
+
 def bench_perf_script(bench, quick):
     shared = os.environ.get("WPROF_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
     source = os.path.join(shared, "perf-script", "perf-vertx-stacks-01.txt")
@@ -423,6 +437,7 @@ def main():
         bench_kineto(bench, quick)
         bench_agent(bench, quick)
         bench_gpu_page(bench, quick)
+        bench_merge(bench, quick)
         bench_perf_script(bench, quick)
         bench_perf_data(bench, quick)
         bench_tick(bench)
