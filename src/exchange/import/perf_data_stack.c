@@ -43,9 +43,12 @@ static enum perf_mode mode_of(uint64_t marker)
 static void add_chain(struct perf_stack *x, struct process *p, const struct perf_sample *s,
                       enum perf_mode mode, int without_user)
 {
-    struct perf_words w = perf_words_init(s->chain, s->chain ? (size_t)s->chain_n * 8 : 0, x->maps->f->big);
+    struct perf_words w;
     int first = 1;
 
+    if (!s->chain)
+        return;
+    w = perf_words_init(s->chain, (size_t)s->chain_n * 8, x->maps->f->big);
     while (perf_words_left(&w) >= 8) {
         uint64_t ip = perf_u64(&w);
 
