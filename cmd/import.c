@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "exchange/import/import.h"
+#include "exchange/import/ranks.h"
 #include "model/graph_json.h"
 #include "platform/clock.h"
 #include "platform/machine.h"
@@ -343,6 +344,8 @@ static int import(const struct import_opts *o, int n, char **paths, struct err *
             mem_printf("imported from %s", strcmp(paths[i], "-") ? paths[i] : "stdin");
         rc = read_file(&im, o, paths[i], (unsigned)i, (unsigned)n, e);
     }
+    if (!rc)
+        ranks_settle(&im.stats, &im.store, &im.meta);
     if (!rc && im.importer->unnamed)
         rc = look_up_names(&im, e);
     if (!rc) {

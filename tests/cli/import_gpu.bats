@@ -40,6 +40,46 @@ figures() {
     "$WPROF" show --units step s | grep -q 'step 551 .*\[rank 1\]'
 }
 
+# trace FILE RANK BEGIN: a kernel of 10 us from BEGIN on, in us; RANK "": none is told
+trace() {
+    cat >"$1" <<END
+{"schemaVersion": 1, ${2:+"\"distributedInfo\": {\"rank\": $2},"} "traceEvents": [
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 100, "ts": $3, "dur": 5, "args": {"correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": $(($3 + 10)), "dur": 10, "args": {"device": 0, "context": 1, "stream": 7, "correlation": 1}}]}
+END
+}
+
+@test "import kineto: a file that tells no rank gets one that no other file has" {
+    trace a.json 0 1000
+    trace b.json 3 1000
+    trace c.json "" 1000
+    trace d.json "" 1000 # by its place it would be rank 3
+    run -0 --separate-stderr "$WPROF" import -o s a.json b.json c.json d.json
+    [[ $stderr == *"c.json: no rank is told, it is taken for rank 2"*"d.json: no rank is told, it is taken for rank 4"* ]]
+    [[ $stderr != *overlap* ]]
+    "$WPROF" show --gpu --json s | python3 -c 'import json, sys
+d = json.load(sys.stdin)
+assert [(x["rank"], x["kernel_count"]) for x in d["devices"]] == [(0, 1), (2, 1), (3, 1), (4, 1)], d["devices"]'
+    "$WPROF" export --metric gpu s | cut -d';' -f1 >roots
+    diff - roots <<'END'
+process [rank 0]
+process [rank 2]
+process [rank 3]
+process [rank 4]
+END
+}
+
+@test "import kineto: files of one rank follow each other, or it is said" {
+    trace a.json 0 1000
+    trace b.json 0 5000
+    run -0 --separate-stderr "$WPROF" import -o s a.json b.json
+    [[ $stderr != *overlap* ]]
+    trace b.json 0 1005
+    run -0 --separate-stderr "$WPROF" import -o t a.json b.json
+    [[ $stderr == *"a.json and b.json are both of rank 0, and their times overlap"* ]]
+    "$WPROF" show t | grep -q 'their times overlap'
+}
+
 @test "import kineto: a memory timeline" {
     need_traces
     run -0 --separate-stderr "$WPROF" import -o s "$KINETO/memory_timeline.raw.gz"

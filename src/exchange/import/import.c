@@ -66,6 +66,9 @@ void import_stats_release(struct import_stats *st)
 {
     buf_release(&st->bad_text);
     vec_release(&st->counts);
+    for (size_t i = 0; i < st->ranks.n; i++)
+        free(st->ranks.a[i].name);
+    vec_release(&st->ranks);
 }
 
 void import_count(struct import_stats *st, enum import_fate fate, const char *what, uint64_t n)

@@ -27,14 +27,22 @@ struct import_count {
     uint8_t fate; /* enum import_fate */
 };
 
+/* A file of one rank, of several that are imported at once: ranks.h. */
+struct import_rank {
+    char *name;
+    uint32_t rank;
+    uint64_t first, last; /* ns: its events' */
+};
+
 /* What the input held; whatever was not taken is counted here. */
 struct import_stats {
-    uint64_t bytes;                  /* of all files, unpacked */
-    uint64_t stacks, samples;        /* samples: the sum of the stacks' values; 0: it has none */
-    uint64_t rounded;                /* values with a fraction */
-    uint64_t bad;                    /* lines or records that made no sense */
-    uint64_t first_bad;              /* the line of the first one */
-    struct buf bad_text;             /* what it said, shortened */
+    uint64_t bytes;           /* of all files, unpacked */
+    uint64_t stacks, samples; /* samples: the sum of the stacks' values; 0: it has none */
+    uint64_t rounded;         /* values with a fraction */
+    uint64_t bad;             /* lines or records that made no sense */
+    uint64_t first_bad;       /* the line of the first one */
+    struct buf bad_text;      /* what it said, shortened */
+    VEC(struct import_rank) ranks;
     VEC(struct import_count) counts; /* of formats that hold other things than stacks */
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "exchange/import/nest.h"
+#include "exchange/import/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static int read_distributed(struct kineto *k, struct json_stream *js, struct err
     while ((rc = json_stream_next(js, &t, e)) > 0 && !t.ends) {
         struct trace_number n = trace_number_of(&t);
 
-        if (json_key_is(&t, "rank") && trace_has(&n) && n.whole >= 0 && n.whole < UINT16_MAX)
+        if (json_key_is(&t, "rank") && trace_has(&n) && n.whole >= 0 && n.whole < RANKS_UNTOLD)
             k->rank = (int)n.whole;
         else if (json_key_is(&t, "world_size") && trace_has(&n) && n.whole > 0 && n.whole < INT32_MAX)
             k->world = (int)n.whole;
@@ -109,18 +110,16 @@ static void finish(struct kineto *k)
     uint64_t deep, orphans;
 
     place_in_time(k);
-    if (k->r.in->count > 1 && k->rank < 0) {
-        k->rank = (int)k->r.in->index;
-        log_warn("%s: no rank is told, it is taken for rank %d", k->r.in->name, k->rank);
-        *vec_push(&k->m->notes) =
-            mem_printf("%s tells no rank: it is taken for rank %d", k->r.in->name, k->rank);
-    }
+    if (k->r.in->count > 1 && k->rank < 0)
+        k->rank = RANKS_UNTOLD + (int)k->r.in->index;
     deep = nest_spans(k->s, k->first, k->frames.a, k->frames.n);
     orphans = nest_launches(k->s, k->first, &k->works);
     import_count(k->r.st, IMPORT_NOTED, "nested deeper than 512", deep);
     import_count(k->r.st, IMPORT_NOTED, "without the call that launched them", orphans);
     if (k->r.in->count > 1)
         snprintf(suffix, sizeof(suffix), " [rank %d]", k->rank);
+    if (k->r.in->count > 1)
+        ranks_add(k->r.st, k->s, k->r.in->name, (uint32_t)k->rank, k->first);
     lanes_finish(&k->lanes, suffix, k->first);
     settle_works(k);
 }
@@ -130,7 +129,7 @@ static void describe(struct kineto *k)
     struct buf text = {0};
 
     buf_addf(&text, "recorded by PyTorch's profiler%s", k->timeline ? ": a memory timeline" : " (Kineto)");
-    if (k->rank >= 0) {
+    if (k->rank >= 0 && k->rank < RANKS_UNTOLD) {
         buf_addf(&text, ", rank %d", k->rank);
         if (k->world)
             buf_addf(&text, " of %d", k->world);
