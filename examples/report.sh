@@ -10,7 +10,7 @@ trap 'rm -f "$settings"' EXIT
 cat >"$settings" <<'END'
 [rules]
 loader-wait.share = 2%
-own.json = json[.]loads|json[.]dumps|[(]json/.*[.]py[)] > 5% : parse each message once, and keep the result
+own.json = [(]json/.*[.]py[)] > 5% : parse each message once, and keep the result
 own.regex = [(]re/_compiler[.]py[)] > 1% : compile patterns when the program starts
 own.logging = [(]logging/__init__[.]py[)] > 3% : log less in the loop
 END

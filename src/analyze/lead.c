@@ -114,16 +114,51 @@ static uint32_t busiest_child(const struct store *s, const struct use *u, uint32
     return best;
 }
 
+/* From when to when a thread was there; its later programs don't tell when they began. */
+static void life(const struct session *s, uint32_t task, uint64_t *from, uint64_t *to)
+{
+    uint64_t begin = s->meta.start_mono, end = s->meta.end_mono;
+
+    *from = end;
+    *to = begin;
+    for (size_t i = 0; i < s->store.tasks.list.n; i++) {
+        const struct task *t = &s->store.tasks.list.a[i];
+        uint64_t last = t->last_ns && t->last_ns < end ? t->last_ns : end;
+
+        if (!same_thread(t, &s->store.tasks.list.a[task - 1]))
+            continue;
+        if (t->first_ns && t->first_ns < *from)
+            *from = t->first_ns;
+        *to = last > *to ? last : *to;
+    }
+    if (*from == end || *from < begin)
+        *from = begin;
+    if (*to < *from)
+        *to = *from;
+}
+
+/* A child whose time is the command's: it was there while the command waited for children. */
+static uint32_t launched(const struct session *s, const struct use *u, uint32_t task)
+{
+    uint64_t begin = s->meta.start_mono, all = s->meta.end_mono > begin ? s->meta.end_mono - begin : 0;
+    uint32_t child = busiest_child(&s->store, u, task);
+    uint64_t waited = thread_sum(&s->store, u, task, 1), from, to;
+
+    if (!child || waited < all / 100 * MOSTLY)
+        return 0;
+    life(s, child, &from, &to);
+    return to - from >= waited / 100 * MOSTLY ? child : 0;
+}
+
 static uint32_t find(struct lead *l, const struct session *s)
 {
     struct use *u = uses(&s->store);
-    uint64_t all = s->meta.end_mono > s->meta.start_mono ? s->meta.end_mono - s->meta.start_mono : 0;
     uint32_t task = command_of(&s->store, s->meta.pid);
 
     for (int i = 0; i < LAUNCHERS && task; i++) {
-        uint32_t child = busiest_child(&s->store, u, task);
+        uint32_t child = launched(s, u, task);
 
-        if (!child || thread_sum(&s->store, u, task, 1) < all / 100 * MOSTLY)
+        if (!child)
             break;
         task = child;
         l->from_child = 1;
@@ -220,27 +255,6 @@ static void collect(struct lead *l, const struct session *s)
     sort_samples(l, &s->store);
 }
 
-static void life(struct lead *l, const struct session *s)
-{
-    l->from = s->meta.end_mono;
-    l->to = s->meta.start_mono;
-    for (size_t i = 0; i < s->store.tasks.list.n; i++) {
-        const struct task *t = &s->store.tasks.list.a[i];
-        uint64_t to = t->last_ns ? t->last_ns : s->meta.end_mono;
-
-        if (!l->is[i + 1])
-            continue;
-        l->from = t->first_ns < l->from ? t->first_ns : l->from;
-        l->to = to > l->to ? to : l->to;
-    }
-    if (l->from < s->meta.start_mono)
-        l->from = s->meta.start_mono;
-    if (l->to > s->meta.end_mono)
-        l->to = s->meta.end_mono;
-    if (l->to < l->from)
-        l->to = l->from;
-}
-
 void lead_init(struct lead *l, const struct session *s)
 {
     size_t n = s->store.tasks.list.n;
@@ -253,7 +267,9 @@ void lead_init(struct lead *l, const struct session *s)
         return;
     mark_tasks(l, &s->store);
     collect(l, s);
-    life(l, s);
+    life(s, l->task, &l->from, &l->to);
+    for (size_t i = 0; i < s->store.tasks.list.n; i++)
+        l->cpu_ns += l->is[i + 1] ? s->store.tasks.list.a[i].cpu_ns : 0;
 }
 
 void lead_release(struct lead *l)

@@ -24,6 +24,7 @@ struct lead {
     VEC(uint32_t) samples; /* indices of its samples, by time */
     uint64_t short_ns;     /* waits and delays that were only summed up: they have no place in time */
     uint64_t from, to;     /* when it was there */
+    uint64_t cpu_ns;       /* its CPU time; 0: not measured */
     int from_child;        /* the command only waited for this one */
 };
 

@@ -109,22 +109,43 @@ static int has_name(const struct places *p, const struct place *x)
     return *func && *func != '<' && *func != '[';
 }
 
-/* The nearest Python function with a name; where there is none the node itself. */
+/* The nearest node that may stand for the others above it; 0: none. */
+static uint32_t nearest(const struct places *p, uint32_t node, int python, int named)
+{
+    for (; node; node = stacks_get(&p->tree, node)->parent) {
+        const struct place *x = places_get(p, node);
+
+        if (x && (python ? x->kind == FRAME_PYTHON : x->kind != FRAME_KERNEL) && (!named || has_name(p, x)))
+            return node;
+    }
+    return 0;
+}
+
+/* The nearest Python function with a name, or any Python code; else the nearest function with a name outside
+ * of the kernel; where there is none the node itself. */
 static uint32_t for_people(const struct places *p, uint32_t node)
 {
-    for (uint32_t n = node; n; n = stacks_get(&p->tree, n)->parent) {
-        const struct place *x = places_get(p, n);
+    uint32_t n = nearest(p, node, 1, 1);
 
-        if (x && x->kind == FRAME_PYTHON && has_name(p, x))
-            return n;
-    }
-    for (uint32_t n = node; n; n = stacks_get(&p->tree, n)->parent) {
-        const struct place *x = places_get(p, n);
+    n = n ? n : nearest(p, node, 1, 0);
+    n = n ? n : nearest(p, node, 0, 1);
+    return n ? n : node;
+}
 
-        if (x && x->kind != FRAME_KERNEL && has_name(p, x))
-            return n;
-    }
-    return node;
+int places_is_start(const struct places *p, uint32_t node)
+{
+    static const struct place_match starts[] = {{"_start", NULL, NULL},
+                                                {"__libc_start_main", NULL, NULL},
+                                                {"__libc_start_main_impl", NULL, NULL},
+                                                {"__libc_start_call_main", NULL, NULL},
+                                                {"start_thread", NULL, NULL},
+                                                {"clone", NULL, NULL},
+                                                {"clone3", NULL, NULL},
+                                                {"__clone3", NULL, NULL},
+                                                {NULL, "threading.py", NULL}};
+    const struct place *x = places_get(p, node);
+
+    return !x || x->kind == FRAME_MARKER || places_is(p, node, starts, ARRAY_SIZE(starts));
 }
 
 static uint64_t *self_times(const struct places *p, const struct place_time *t)

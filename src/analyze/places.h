@@ -55,6 +55,9 @@ uint32_t places_line(const struct places *p, const struct place_time *t, uint32_
 void places_label(const struct places *p, uint32_t node, uint32_t line, struct buf *out);
 const char *places_func(const struct places *p, uint32_t node); /* "slow_transform" */
 
+/* It is no function whose name tells what is done: what every thread begins with, a marker, nothing. */
+int places_is_start(const struct places *p, uint32_t node);
+
 /* "a;b;c", root first; the outer ones are left out where there are more than `max`. Owned by the caller. */
 char *places_stack(const struct places *p, uint32_t node, size_t max);
 
@@ -65,6 +68,7 @@ struct place_match {
     const char *func, *file, *module;
 };
 
+/* Whether the node is one of these. */
 int places_is(const struct places *p, uint32_t node, const struct place_match *m, size_t n);
 
 /* By the store's stack ids: whether a frame of the stack is one of these. Owned by the caller. */

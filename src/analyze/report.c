@@ -41,7 +41,7 @@ static void add_wall(struct report *r, const struct session *s)
         lead_name(&s->store, lead.task, &name);
         r->lead = buf_detach(&name);
         r->lead_is_child = lead.from_child;
-        r->wall_ns = wall.measured || lead.samples.n ? wall.ns : 0; /* nothing tells where it went */
+        r->wall_ns = wall.parts.n ? wall.ns : 0; /* nothing tells where it went */
         r->unseen_ns = wall.unseen;
         r->waits_measured = wall.measured;
         for (size_t i = 0; i < wall.parts.n; i++)

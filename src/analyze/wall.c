@@ -8,6 +8,9 @@
 
 enum { W_PYTHON, W_NATIVE, W_JIT, W_KERNEL, W_CPU, W_QUEUE, W_WAIT, W_PARTS = W_WAIT + WAIT_OTHER + 1 };
 
+/* Ticks, and the ends of a recording. */
+#define SLACK_NS 20000000ull
+
 static const struct wall_part kinds[W_PARTS] = {
     [W_PYTHON] = {"python", "Python and its interpreter", 0, 0},
     [W_NATIVE] = {"native", "native code", 0, 0},
@@ -117,15 +120,12 @@ static void add_running(uint64_t *ns, const struct lead *l, const struct store *
     ns[last] += running > given ? running - given : 0;
 }
 
-/* CPU time that its tasks are known to have taken. */
-static uint64_t cpu_time(const struct lead *l, const struct store *s)
+/* What is not off the CPU was on it; where that is far from what the kernel counted, nothing tells. */
+static uint64_t ran_of(const struct lead *l, uint64_t ns)
 {
-    uint64_t ns = 0;
+    uint64_t most = l->cpu_ns + l->cpu_ns / 8 + SLACK_NS;
 
-    for (uint32_t id = 1; id <= s->tasks.list.n; id++)
-        if (l->is[id])
-            ns += s->tasks.list.a[id - 1].cpu_ns;
-    return ns;
+    return l->cpu_ns && ns > most ? most : ns;
 }
 
 static int heavier(const void *pa, const void *pb)
@@ -139,7 +139,7 @@ static int heavier(const void *pa, const void *pb)
 
 void wall_init(struct wall *w, const struct lead *l, const struct session *s)
 {
-    uint64_t ns[W_PARTS] = {0}, off = 0, alive, ran;
+    uint64_t ns[W_PARTS] = {0}, off = 0, alive;
 
     *w = (struct wall){0};
     if (!l->task || s->meta.end_mono <= s->meta.start_mono)
@@ -152,11 +152,11 @@ void wall_init(struct wall *w, const struct lead *l, const struct session *s)
     for (unsigned i = W_QUEUE; i < W_PARTS; i++)
         off += ns[i];
     if (w->measured)
-        add_running(ns, l, &s->store, alive > off ? alive - off : 0);
+        add_running(ns, l, &s->store, ran_of(l, alive > off ? alive - off : 0));
     else if (s->meta.frequency)
         add_running(ns, l, &s->store, l->samples.n * (1000000000 / s->meta.frequency));
-    else if ((ran = cpu_time(l, &s->store)) > 0) /* imported: no frequency, but weights that are times */
-        add_running(ns, l, &s->store, ran < alive ? ran : alive);
+    else /* imported: no frequency, but there may be weights that are times */
+        add_running(ns, l, &s->store, l->cpu_ns < alive ? l->cpu_ns : alive);
     for (unsigned i = 0; i < W_PARTS; i++) {
         struct wall_part x = kinds[i];
 

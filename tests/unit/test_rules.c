@@ -118,7 +118,7 @@ static void process_wait(void **state)
     case_is(x, "process-wait", CHECK_CLEAN);
     case_wait(x, x->lead, PY({"recv", "a.py"}), 1000, 1000, answer);
     f = case_found(x, "process-wait");
-    assert_string_equal(f->title, "The main thread waits for another process, which is in sort");
+    assert_string_equal(f->title, "The main thread waits for another process, server, which is in sort");
     assert_int_equal(f->cost_ns, 1900 * MS);
 }
 
@@ -156,7 +156,8 @@ static void process_wait_inferred(void **state)
     case_wait(x, x->lead, PY({"recv", "a.py"}), 0, 3000,
               (struct waiting){.reason = WAIT_PIPE, .waker = server, .waker_stack = at});
     f = case_found(x, "process-wait");
-    assert_string_equal(f->title, "The main thread waits for another process, which is in slow_producer");
+    assert_string_equal(f->title,
+                        "The main thread waits for another process, server, which is in slow_producer");
     assert_int_equal(f->certainty, FINDING_LIKELY);
     assert_non_null(f->why);
 }
@@ -222,6 +223,57 @@ static void shared_cpu(void **state)
     }
     assert_int_equal(queue_ns, 5 * SEC);
     assert_true(hot_ns > 4999 * MS && hot_ns <= 5 * SEC);
+}
+
+/* Children in turn: the command's own time is the run's, and who they are is told together. */
+static void children_in_turn(void **state)
+{
+    struct rules_case *x = *state;
+    const struct finding *f;
+
+    for (unsigned i = 0; i < 20; i++) {
+        uint32_t child = case_task(x, 50 + i, 50 + i, x->lead, "cc1");
+        struct task *t = tasks_get(&x->s.store.tasks, child);
+
+        t->first_ns = START + i * 500 * MS;
+        t->last_ns = t->first_ns + 480 * MS;
+        case_samples(x, child, NATIVE({"_start", NULL}, {"parse", NULL}), i * 500, 48);
+        case_wait(x, x->lead, NATIVE({"wait4", NULL}), i * 500, 480,
+                  (struct waiting){.reason = WAIT_CHILD, .waker = child});
+    }
+    f = case_found(x, "process-wait");
+    assert_string_equal(f->process, "python3[10]");
+    assert_int_equal(f->cost_ns, 9600 * MS);
+    assert_string_equal(f->title, "The main thread waits for another process, cc1, which is in parse");
+    assert_non_null(strstr(f->evidence, "20 of cc1 were what ended the waits"));
+}
+
+/* The one child that is there while the command waits: its time is the run's. */
+static void launcher(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t child = case_task(x, 50, 50, x->lead, "train");
+
+    case_wait(x, x->lead, NATIVE({"wait4", NULL}), 0, 9900,
+              (struct waiting){.reason = WAIT_CHILD, .waker = child});
+    case_wait(x, child, PY({"nap", "a.py"}), 1000, 5000, (struct waiting){.reason = WAIT_SLEEP});
+    assert_string_equal(case_found(x, "blocked")->process, "train[50]");
+}
+
+/* Python's lock is a lock; waiting for a condition with it is none. */
+static void python_lock(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t other = case_task(x, 10, 11, 0, "worker");
+    uint32_t wait = PY({"step", "a.py"});
+    struct frame f = {.kind = FRAME_NATIVE, .func = case_str(x, "PyThread_acquire_lock_timed")};
+
+    wait = stacks_push(&x->s.store.stacks, wait, frames_add(&x->s.store.frames, &f));
+    case_samples(x, other, PY({"hog", "a.py"}), 0, 300);
+    case_wait(x, x->lead, wait, 0, 3000, (struct waiting){.reason = WAIT_FUTEX, .waker = other});
+    assert_string_equal(case_found(x, "lock-wait")->title,
+                        "The main thread waits for a lock, held up in hog (a.py:7)");
+    assert_string_equal(x->f.list.a[0].line, "step (a.py:7)");
 }
 
 static void blocked(void **state)
@@ -411,6 +463,48 @@ static void hot_marker(void **state)
     case_is(x, "hot-function", CHECK_NOT_DONE);
 }
 
+/* What the kernel does for a function is no work of its own; of a few samples nothing is said. */
+static void hot_kernel(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t touch = NATIVE({"main", NULL}, {"touch", NULL});
+    struct frame fault = {.kind = FRAME_KERNEL, .func = case_str(x, "clear_page")};
+    const struct finding *f;
+
+    case_samples(x, x->lead, touch, 10, 5);
+    case_is(x, "hot-function", CHECK_CLEAN);
+    case_samples(x, x->lead, stacks_push(&x->s.store.stacks, touch, frames_add(&x->s.store.frames, &fault)),
+                 100, 300);
+    f = case_found(x, "hot-function");
+    assert_non_null(strstr(f->evidence, "98.4 % of them in what the kernel does for it"));
+    assert_non_null(strstr(f->advice, "the kernel's work"));
+}
+
+/* Own rules are matched with the folder of a file, and cost what the main thread ran in them. */
+static void own_rule(void **state)
+{
+    struct rules_case *x = *state;
+    struct err e = {0};
+
+    assert_int_equal(rule_set(&x->set, "own.json", "[(]json/.*[.]py[)] > 5% : less of it", &e), 0);
+    case_samples(x, x->lead, PY({"step", "/json/lib/a.py"}), 10, 100);
+    case_wait(x, x->lead, PY({"<module>", "/x/json/decoder.py"}), 3000, 3000,
+              (struct waiting){.reason = WAIT_SLEEP});
+    case_all(x);
+    for (size_t i = 0; i < x->f.list.n; i++)
+        assert_string_not_equal(x->f.list.a[i].id, "own.json");
+    case_samples(x, x->lead, PY({"step", "/y/a.py"}, {"loads", "/x/json/__init__.py"}), 2000, 50);
+    case_all(x);
+    for (size_t i = 0; i <= x->f.list.n; i++) {
+        assert_true(i < x->f.list.n);
+        if (!strcmp(x->f.list.a[i].id, "own.json"))
+            break;
+    }
+    for (size_t i = 0; i < x->f.list.n; i++)
+        if (!strcmp(x->f.list.a[i].id, "own.json"))
+            assert_true(x->f.list.a[i].total_ns >= 500 * MS && x->f.list.a[i].total_ns < 600 * MS);
+}
+
 /* The command ended before the recording began. */
 static void nothing_recorded(void **state)
 {
@@ -514,6 +608,9 @@ int main(void)
         T(lock_wait),
         T(process_wait),
         T(blocked),
+        T(children_in_turn),
+        T(launcher),
+        T(python_lock),
         T(disk_is_no_process),
         T(process_wait_inferred),
         T(lock_of_many),
@@ -533,6 +630,8 @@ int main(void)
         T(swapping),
         T(hot_function),
         T(hot_marker),
+        T(hot_kernel),
+        T(own_rule),
         T(nothing_recorded),
         T(cuda_launches),
         T(hot_thread),

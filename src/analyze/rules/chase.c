@@ -117,16 +117,73 @@ static int by_id(const void *pa, const void *pb)
     return (*a > *b) - (*a < *b);
 }
 
+/* Processes of one name. */
+struct kind {
+    uint32_t comm;
+    size_t n;
+    uint64_t ns;
+};
+
+static uint32_t comm_of(const struct rule_data *d, uint32_t task)
+{
+    const struct tasks *t = &d->s->store.tasks;
+
+    return task && task <= t->list.n ? t->list.a[task - 1].comm : 0;
+}
+
+static struct kind heaviest(const struct chase *c, const struct rule_data *d)
+{
+    const struct map_slot *x;
+    VEC(struct kind) kinds = {0};
+    struct kind best = {0};
+
+    for (size_t i = 0; (x = map_next(&c->by_task, &i));) {
+        uint32_t comm = comm_of(d, (uint32_t)x->key);
+        size_t k = 0;
+
+        while (k < kinds.n && kinds.a[k].comm != comm)
+            k++;
+        if (k == kinds.n)
+            *vec_push(&kinds) = (struct kind){.comm = comm};
+        kinds.a[k].n++;
+        kinds.a[k].ns += x->val;
+    }
+    for (size_t k = 0; k < kinds.n; k++)
+        if (kinds.a[k].comm && kinds.a[k].ns > best.ns)
+            best = kinds.a[k];
+    vec_release(&kinds);
+    return best;
+}
+
+const char *chase_comm(const struct chase *c, const struct rule_data *d)
+{
+    struct kind k = heaviest(c, d);
+
+    return k.comm && k.ns > c->where.sum / 2 ? strtab_get(&d->s->store.strings, k.comm) : NULL;
+}
+
 size_t chase_name(const struct chase *c, const struct rule_data *d, struct buf *out)
 {
     VEC(uint32_t) tasks = {0};
     const struct map_slot *x;
+    uint64_t sum = 0;
     size_t n;
 
     for (size_t i = 0; (x = map_next(&c->by_task, &i));)
-        if (x->val >= c->where.sum / 10)
+        if (x->val >= c->where.sum / 10) {
             *vec_push(&tasks) = (uint32_t)x->key;
+            sum += x->val;
+        }
     n = tasks.n;
+    if (sum < c->where.sum / 2) { /* many that each did little */
+        struct kind k = heaviest(c, d);
+
+        n = k.n;
+        if (n)
+            buf_addf(out, "%zu of %s", n, strtab_get(&d->s->store.strings, k.comm));
+        vec_release(&tasks);
+        return n;
+    }
     if (n)
         qsort(tasks.a, n, sizeof(*tasks.a), by_id);
     for (size_t i = 0; i < n && i < NAMED; i++) {

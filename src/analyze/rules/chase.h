@@ -27,7 +27,10 @@ enum finding_certainty chase_certainty(const struct chase *c);
 /* The task with the most time; 0: none. */
 uint32_t chase_most(const struct chase *c);
 
-/* "the 2 processes python3[12], python3[13]"; those with a tenth of the time. Gives how many. */
+/* What those are called that did most of it; NULL: they are of several names. */
+const char *chase_comm(const struct chase *c, const struct rule_data *d);
+
+/* "python3[12], python3[13]": those with a tenth of the time, or "20 of cc1". Gives how many. */
 size_t chase_name(const struct chase *c, const struct rule_data *d, struct buf *out);
 
 #endif

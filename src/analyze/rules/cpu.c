@@ -7,6 +7,8 @@
 
 /* A function that takes less of the wall time explains nothing, however hot it is. */
 #define LEAST_OF_WALL 20
+/* Of fewer samples a third is no share: 3 of 9 may be a sixth of the time (95 %, binomial). */
+#define LEAST_SAMPLES 20
 
 /* ---- functions ---- */
 
@@ -27,10 +29,66 @@ static void samples_of(struct place_time *t, const struct rule_data *d, int lead
     }
 }
 
+/* Of a function's own samples those in which the kernel worked for it. */
+static uint64_t in_kernel(const struct rule_data *d, const struct place_time *t, uint32_t node)
+{
+    const struct store *s = &d->s->store;
+    uint8_t *own = places_own(&d->places, node);
+    uint64_t n = 0;
+
+    for (uint32_t i = 1; i <= s->stacks.nodes.n; i++) {
+        const struct frame *f = own[i] ? frames_get(&s->frames, stacks_get(&s->stacks, i)->frame) : NULL;
+
+        n += f && f->kind == FRAME_KERNEL ? t->of[i] : 0;
+    }
+    free(own);
+    return n;
+}
+
+/* CPU time by samples, where the main thread's is not what is told of: ", 20.3 s of CPU time". */
+static void add_seconds(struct buf *out, const struct rule_data *d, uint64_t samples)
+{
+    struct words w = {0};
+
+    if (d->period_ns)
+        buf_addf(out, ", %s of CPU time", words_ns(&w, samples * d->period_ns));
+}
+
+static void tell_hot(struct finding *x, const struct rule_data *d, const struct place_time *t, uint32_t node,
+                     uint64_t self, int lead)
+{
+    const char *func = places_func(&d->places, node);
+    int python = places_get(&d->places, node)->kind == FRAME_PYTHON;
+    uint64_t kernel = python ? 0 : in_kernel(d, t, node);
+    struct buf text = {0};
+    struct words w = {0};
+
+    x->title = mem_printf("Much of the CPU time is in %s", func);
+    buf_addf(&text, "%s of %s%s are its own", words_share(&w, (double)self / (double)t->sum),
+             words_plural(&w, t->sum, "sample"), lead ? " of the main thread" : "");
+    if (!lead)
+        add_seconds(&text, d, self);
+    if (python)
+        buf_addstr(&text, ", with what it calls that is no Python function with a name");
+    if (kernel)
+        buf_addf(&text, ", %s of them in what the kernel does for it",
+                 words_share(&w, (double)kernel / (double)self));
+    buf_addch(&text, '.');
+    x->evidence = buf_detach(&text);
+    if (kernel > self / 2)
+        x->advice =
+            mem_printf("It is the kernel's work that takes the time, system calls or page faults: wprof "
+                       "show --callees %s has which; fewer and larger ones, or memory that is kept.",
+                       func);
+    else
+        x->advice = mem_printf("Make it cheaper, call it less often, or do several at once; wprof show --by "
+                               "line and --callers %s say where and for whom.",
+                               func);
+}
+
 void check_hot_function(struct rule_run *r, const struct rule_data *d)
 {
     struct place_time t;
-    struct words w = {0};
     uint64_t self = 0;
     uint32_t node;
     int lead = d->lead.task && d->lead.samples.n;
@@ -41,7 +99,7 @@ void check_hot_function(struct rule_run *r, const struct rule_data *d)
         rule_not_checked(r, "most samples are %s, which is no function", places_func(&d->places, node));
         node = 0;
     }
-    if (node && t.sum && (double)self / (double)t.sum > rule_threshold(r, "share")) {
+    if (node && t.sum >= LEAST_SAMPLES && (double)self / (double)t.sum > rule_threshold(r, "share")) {
         struct finding *x = rule_found(r);
 
         x->weight = RULE_WEIGHT_LAST;
@@ -57,16 +115,7 @@ void check_hot_function(struct rule_run *r, const struct rule_data *d)
             free(stacks);
         }
         finding_at(x, d, &t, node);
-        x->title = mem_printf("Much of the CPU time is in %s", places_func(&d->places, node));
-        x->evidence = mem_printf("%s of %s%s are its own%s.", words_share(&w, (double)self / (double)t.sum),
-                                 words_plural(&w, t.sum, "sample"), lead ? " of the main thread" : "",
-                                 places_get(&d->places, node)->kind == FRAME_PYTHON
-                                     ? ", with what it calls that is no Python function with a name"
-                                     : "");
-        x->advice = mem_printf("Make it cheaper, call it less often, or do several at once; wprof show --by "
-                               "line and --callers %s "
-                               "say where and for whom.",
-                               places_func(&d->places, node));
+        tell_hot(x, d, &t, node, self, lead);
         if (!x->timed)
             x->why = mem_strdup("shares are of samples: this session has no times");
     }
@@ -116,10 +165,13 @@ struct own {
 static int matches(const struct places *p, const struct place *x, void *arg)
 {
     struct own *o = arg;
-    const char *file = strtab_get(&p->s->strings, x->file ? x->file : x->module);
+    const char *file = strtab_get(&p->s->strings, x->file ? x->file : x->module), *end = strrchr(file, '/');
 
+    /* With the folder that it is in: "loads (json/__init__.py)". */
+    while (end && end > file && end[-1] != '/')
+        end--;
     buf_clear(&o->label);
-    buf_addf(&o->label, "%s (%s)", strtab_get(&p->s->strings, x->func), file);
+    buf_addf(&o->label, "%s (%s)", strtab_get(&p->s->strings, x->func), end ? end : file);
     return !regexec(&o->re, buf_str(&o->label), 0, NULL, 0);
 }
 
@@ -128,6 +180,7 @@ void rule_own_check(struct findings *f, const struct rule_own *own, const struct
     struct own o = {0};
     struct place_time t;
     struct words w = {0};
+    struct buf text = {0};
     uint64_t hit = 0;
     uint8_t *stacks;
     struct check *c = vec_push(&f->checks);
@@ -153,13 +206,15 @@ void rule_own_check(struct findings *f, const struct rule_own *own, const struct
         c->state = CHECK_FOUND;
         lead_time_init(&lt, d);
         if (d->lead.task && d->period_ns)
-            lead_time_stacks(&lt, d, stacks);
+            lead_time_samples(&lt, d, stacks, 0);
         if (lt.ns)
             finding_of_lead(x, &lt, d);
         x->title = mem_printf("%s of the CPU time is in what matches %s",
                               words_share(&w, (double)hit / (double)t.sum), own->pattern);
-        x->evidence = mem_printf("%s of %s; allowed are %s.", words_count(&w, hit),
-                                 words_plural(&w, t.sum, "sample"), words_share(&w, own->share));
+        buf_addf(&text, "%s of %s", words_count(&w, hit), words_plural(&w, t.sum, "sample"));
+        add_seconds(&text, d, hit);
+        buf_addf(&text, "; allowed are %s.", words_share(&w, own->share));
+        x->evidence = buf_detach(&text);
         t.sum = hit;
         finding_at(x, d, &t, places_hot(&d->places, &t, 0.5, NULL));
         x->advice = mem_strdup(own->advice);

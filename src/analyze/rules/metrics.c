@@ -6,6 +6,9 @@
 
 #define MILLION 1e6
 
+/* Samples a CPU from which on it is no chance that the others have none. */
+enum { SEEN_LEAST = 20 };
+
 /* A counter's whole increase over all tasks but the machine's; -1: it was not measured. */
 static double total(const struct rule_data *d, enum metric_id id)
 {
@@ -161,11 +164,65 @@ void check_throttled(struct rule_run *r, const struct rule_data *d)
 
 /* ---- too many threads ---- */
 
+/* The CPUs that it may use, as far as is known: those that it was sampled on; all of them where samples are
+ * too few to tell. */
+static unsigned cpus_allowed(const struct rule_data *d)
+{
+    uint64_t seen[16] = {0}; /* of the first 1,024 CPUs */
+    unsigned samples = 0, n = 0;
+
+    for (size_t i = 0; i < d->s->store.events.n; i++) {
+        const struct event *ev = &d->s->store.events.a[i];
+
+        if (ev->kind != EVENT_SAMPLE || ev->cpu >= 64 * ARRAY_SIZE(seen))
+            continue;
+        seen[ev->cpu / 64] |= 1ull << ev->cpu % 64;
+        samples++;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
+        n += (unsigned)__builtin_popcountll(seen[i]);
+    return n && samples >= SEEN_LEAST * n && n < d->s->meta.ncpus ? n : d->s->meta.ncpus;
+}
+
+/* Its own threads are too many, those of others, or both. */
+static void tell_oversubscribed(struct finding *x, const struct rule_data *d, double own, double others,
+                                double limit)
+{
+    unsigned cpus = d->s->meta.ncpus, allowed = cpus_allowed(d);
+    int mine = own > limit * allowed;
+    char *more = NULL;
+
+    x->title = mem_strdup(mine           ? "More threads want to run than there are CPUs"
+                          : others > own ? "Other programs take the CPUs that this one wants"
+                                         : "More threads want to run than there are CPUs");
+    if (allowed < cpus)
+        more = mem_printf(
+            "%s On average %.1f of its own threads wanted the %u CPU%s that its samples are on; the "
+            "machine has %u.",
+            x->evidence, own, allowed, allowed == 1 ? "" : "s", cpus);
+    else if (others > 0)
+        more = mem_printf(
+            "%s On average %.1f threads of the machine wanted one of %u CPUs, %.1f of them its own.",
+            x->evidence, own + others, cpus, own);
+    if (more) {
+        free(x->evidence);
+        x->evidence = more;
+    }
+    x->advice =
+        mem_strdup(mine && allowed < cpus ? "Let it use more CPUs (its affinity, taskset, a cpuset keeps it "
+                                            "on these), or start fewer threads."
+                   : mine || others <= own
+                       ? "Fewer threads a process: OMP_NUM_THREADS, MKL_NUM_THREADS, "
+                         "torch.set_num_threads, fewer workers; or more CPUs."
+                       : "Run it where less else runs, or give it CPUs of its own (cpusets, taskset).");
+}
+
 void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
 {
     const struct metrics_sum *running = metrics_sums_find(&d->sums, 0, METRIC_ID_SCHED_RUNNING);
     double delay = total(d, METRIC_ID_SCHED_DELAY), cpu = cpus_used(d) * (double)d->wall_ns, share;
-    int others; /* less than half of those that want to run are this program's */
+    double most = rule_threshold(r, "threads") * cpus_allowed(d);
+    double own = d->wall_ns ? (cpu + (delay > 0 ? delay : 0)) / (double)d->wall_ns : 0;
     unsigned cpus = d->s->meta.ncpus;
     struct words w = {0};
     struct lead_time t;
@@ -178,7 +235,7 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
     share = cpu + delay > 0 ? delay / (cpu + delay) : 0;
     if (share <= rule_threshold(r, "delay"))
         return;
-    if (running && running->mean <= rule_threshold(r, "threads") * cpus) {
+    if (running && running->mean <= rule_threshold(r, "threads") * cpus && own <= most) {
         rule_note(
             r, "threads waited %s of their time for a CPU, but on average no more than %.1f wanted one of %u",
             words_share(&w, share), running->mean, cpus);
@@ -189,7 +246,8 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
         if (d->lead.spans.a[i].kind == LEAD_QUEUE)
             lead_time_wait(&t, d, i);
     lead_time_short(&t, d, LEAD_SHORT_QUEUE);
-    if (d->lead.task && (d->has & NEED_OFFCPU) && lead_time_share(&t, d) <= rule_threshold(r, "share")) {
+    if (own <= most && d->lead.task && (d->has & NEED_OFFCPU) &&
+        lead_time_share(&t, d) <= rule_threshold(r, "share")) {
         rule_note(r, "threads waited %s of their time for a CPU, the main thread %s of the run",
                   words_share(&w, share), words_share(&w, lead_time_share(&t, d)));
         lead_time_release(&t);
@@ -199,28 +257,16 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
     if (t.ns)
         finding_of_lead(x, &t, d);
     set_process(x, d, most_of(d, METRIC_ID_SCHED_DELAY));
-    others = running && (cpu + delay) / (double)d->wall_ns < running->mean / 2;
-    x->title = mem_strdup(others ? "Other programs take the CPUs that this one wants"
-                                 : "More threads want to run than there are CPUs");
     x->evidence =
         mem_printf("The threads waited %s for a CPU, %s of the time that they ran or could have%s%s.",
-                   words_ns(&w, (uint64_t)delay), words_share(&w, share),
-                   d->lead.task ? "; the main thread " : "", d->lead.task ? words_ns(&w, t.ns) : "");
+                   words_ns(&w, (uint64_t)delay), words_share(&w, share), t.ns ? "; the main thread " : "",
+                   t.ns ? words_ns(&w, t.ns) : "");
     if (!d->lead.task) {
         x->severity = FINDING_MEDIUM;
         x->why = mem_strdup("there is no one main thread whose time it could be taken from");
     }
-    if (running) {
-        char *all = mem_printf("%s On average %.1f threads of the machine wanted one of %u CPUs.",
-                               x->evidence, running->mean, cpus);
-
-        free(x->evidence);
-        x->evidence = all;
-    }
-    x->advice =
-        mem_strdup(others ? "Run it where less else runs, or give it CPUs of its own (cpusets, taskset)."
-                          : "Fewer threads a process: OMP_NUM_THREADS, MKL_NUM_THREADS, "
-                            "torch.set_num_threads, fewer workers; or more CPUs.");
+    tell_oversubscribed(x, d, own, running && running->mean > own ? running->mean - own : 0,
+                        rule_threshold(r, "threads"));
     x->certainty = running ? FINDING_MEASURED : FINDING_LIKELY;
     lead_time_release(&t);
 }
@@ -301,9 +347,12 @@ void check_minor_faults(struct rule_run *r, const struct rule_data *d)
         finding_of_lead(x, &t, d);
     set_process(x, d, most_of(d, METRIC_ID_FAULTS_MINOR));
     x->title = mem_strdup("Memory is mapped anew all the time");
-    x->evidence = mem_printf(
-        "%s minor faults/s; the main thread spent %s in page faults, mmap and munmap (%s).",
-        words_count(&w, (uint64_t)rate), words_ns(&w, t.ns), words_plural(&w, t.samples, "sample"));
+    x->evidence =
+        t.samples
+            ? mem_printf("%s minor faults/s; the main thread spent %s in page faults, mmap and munmap (%s).",
+                         words_count(&w, (uint64_t)rate), words_ns(&w, t.ns),
+                         words_plural(&w, t.samples, "sample"))
+            : mem_printf("%s minor faults/s.", words_count(&w, (uint64_t)rate));
     x->advice =
         mem_strdup("Keep large buffers and use them again; let malloc keep memory (MALLOC_TRIM_THRESHOLD_, "
                    "MALLOC_MMAP_THRESHOLD_, jemalloc); use huge pages for them.");

@@ -54,6 +54,14 @@ static uint32_t worst(const struct rule_data *d, const struct lead_time *t, cons
     return best;
 }
 
+/* Of fewer samples nothing is said. */
+#define LEAST_SAMPLES 5
+
+static int is_much(const struct rule_run *r, const struct lead_time *t, const struct rule_data *d)
+{
+    return t->samples >= LEAST_SAMPLES && lead_time_share(t, d) > rule_threshold(r, "share");
+}
+
 /* ---- garbage collection ---- */
 
 /* CPython's collector, by version. */
@@ -77,7 +85,7 @@ void check_python_gc(struct rule_run *r, const struct rule_data *d)
     uint32_t caller = 0;
 
     time_in(&t, d, collector, ARRAY_SIZE(collector), 0, 0);
-    if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
+    if (is_much(r, &t, d)) {
         x = rule_found(r);
         x->weight = RULE_WEIGHT_CAUSE;
         finding_of_lead(x, &t, d);
@@ -157,7 +165,7 @@ static void find_late_imports(struct rule_run *r, const struct rule_data *d, dou
         stacks[i] = of[i] != 0;
     lead_time_init(&t, d);
     lead_time_samples(&t, d, stacks, d->start + (uint64_t)(warm * (double)d->wall_ns));
-    if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
+    if (is_much(r, &t, d)) {
         struct finding *x = rule_found(r);
         uint32_t who = most_of(d, &t, of);
 
@@ -187,7 +195,7 @@ void check_late_compile(struct rule_run *r, const struct rule_data *d)
     struct lead_time t;
 
     time_in(&t, d, compilers, ARRAY_SIZE(compilers), 0, d->start + (uint64_t)(warm * (double)d->wall_ns));
-    if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
+    if (is_much(r, &t, d)) {
         struct finding *x = rule_found(r);
 
         x->weight = RULE_WEIGHT_CAUSE;

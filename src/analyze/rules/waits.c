@@ -111,7 +111,7 @@ static uint32_t hot_of(const struct chase *c, const struct rule_data *d, struct 
         if ((double)self < NAMED_LEAST * (double)c->where.sum)
             node = 0;
     }
-    if ((double)c->told < NAMED_LEAST * (double)c->asked)
+    if ((double)c->told < NAMED_LEAST * (double)c->asked || places_is_start(&d->places, node))
         node = 0;
     if (node)
         places_label(&d->places, node, places_line(&d->places, &c->where, node), out);
@@ -133,6 +133,26 @@ static void who_was_where(struct buf *text, const struct chase *c, const struct 
     if (n)
         buf_addch(text, '.');
     buf_release(&who);
+}
+
+/* Its time is in Python's threading.Lock, as far as that is not how a condition waits. */
+static int is_python_lock(const struct rule_data *d, const struct lead_time *t)
+{
+    static const struct place_match locks[] = {{"PyThread_acquire_lock_timed", NULL, NULL},
+                                               {"_PyMutex_LockTimed", NULL, NULL}},
+                                    conditions[] = {{"wait", "threading.py", NULL},
+                                                    {"wait_for", "threading.py", NULL},
+                                                    {"_wait_for_tstate_lock", "threading.py", NULL},
+                                                    {"join", "threading.py", NULL}};
+    uint8_t *in = places_match(&d->places, locks, ARRAY_SIZE(locks)),
+            *not = places_match(&d->places, conditions, ARRAY_SIZE(conditions));
+    uint64_t ns = 0;
+
+    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
+        ns += in[i] && !not [i] ? t->where.of[i] : 0;
+    free(in);
+    free(not );
+    return ns > t->where.sum / 2;
 }
 
 /* "futex 0x10 (mutex)", or that it has none. */
@@ -170,7 +190,7 @@ void check_lock_wait(struct rule_run *r, const struct rule_data *d)
         int mutex;
 
         lock_name(d, what, &name);
-        mutex = strstr(buf_str(&name), "mutex") != NULL;
+        mutex = strstr(buf_str(&name), "mutex") != NULL || is_python_lock(d, &t);
         x = rule_found(r);
         x->weight = RULE_WEIGHT_GENERAL;
         x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
@@ -178,7 +198,10 @@ void check_lock_wait(struct rule_run *r, const struct rule_data *d)
         hot_of(&c, d, &place);
         waiting = places_hot(&d->places, &t.where, HOT_LEAST, NULL);
         finding_at(x, d, &t.where, waiting);
-        x->title = mem_printf("The main thread waits for %s%s%s", mutex ? "a lock" : "another thread",
+        x->title = mem_printf("The main thread waits for %s%s%s",
+                              mutex                          ? "a lock"
+                              : c.other_process > c.told / 2 ? "other processes"
+                                                             : "another thread",
                               place.len ? ", held up in " : "", buf_str(&place));
         buf_addf(&text, "%s for %s: %s, the longest %s", lead_time_waits(&w, &t), buf_str(&name),
                  words_ns(&w, t.ns), words_ns(&w, t.longest));
@@ -186,8 +209,11 @@ void check_lock_wait(struct rule_run *r, const struct rule_data *d)
         who_was_where(&text, &c, d, buf_str(&place));
         x->evidence = buf_detach(&text);
         x->advice = mem_strdup(
-            mutex
-                ? "Hold the lock for less, or give each thread data of its own."
+            mutex ? "Hold the lock for less, or give each thread data of its own."
+            : c.other_process > c.told / 2
+                ? "What those processes do is what this one waits for: make it cheaper, or divide it among "
+                  "more "
+                  "of them."
                 : "Make what the other thread does cheaper, or let it begin earlier; wprof show --waits has "
                   "all waits.");
         x->certainty = chase_certainty(&c);
@@ -222,12 +248,15 @@ void check_process_wait(struct rule_run *r, const struct rule_data *d)
     if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
         struct finding *x = rule_found(r);
         uint32_t hot = hot_of(&c, d, &place);
+        const char *comm;
 
         x->weight = RULE_WEIGHT_GENERAL;
         x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
         finding_of_lead(x, &t, d);
         finding_at(x, d, &c.where, hot);
-        x->title = mem_printf("The main thread waits for another process%s%s", hot ? ", which is in " : "",
+        comm = chase_comm(&c, d);
+        x->title = mem_printf("The main thread waits for another process%s%s%s%s", comm ? ", " : "",
+                              comm ? comm : "", hot ? ", which is in " : "",
                               hot ? places_func(&d->places, hot) : "");
         buf_addf(&text, "%s that another process ended: %s, the longest %s.",
                  words_plural(&w, t.waits, "wait"), words_ns(&w, t.ns), words_ns(&w, t.longest));
