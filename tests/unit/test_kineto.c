@@ -272,6 +272,21 @@ static void time_bases(void **state)
     imported_release(&im);
 }
 
+/* Times below zero keep their distances. */
+static void before_time_zero(void **state)
+{
+    struct imported im;
+
+    import(&im, "[" X("kernel", "a", 7, -90, 10, "") "," /* */
+           X("kernel", "b", 7, -40, 10, "") "," X("kernel", "c", 7, 50, 10, "") "]");
+    assert_int_equal(im.rc, 0);
+    assert_int_equal(im.store.events.a[0].ts, 0);
+    assert_int_equal(im.store.events.a[1].ts, 50000);
+    assert_int_equal(im.store.events.a[2].ts, 140000);
+    assert_int_equal(imported_count(&im, IMPORT_NOTED, "before time 0"), 2);
+    imported_release(&im);
+}
+
 static void memory_timeline(void **state)
 {
     struct imported im;
@@ -344,6 +359,7 @@ int main(void)
         cmocka_unit_test(ranks_are_told_apart),
         cmocka_unit_test(threads_with_a_negative_id),
         cmocka_unit_test(time_bases),
+        cmocka_unit_test(before_time_zero),
         cmocka_unit_test(memory_timeline),
         cmocka_unit_test(a_file_that_was_cut_off),
         cmocka_unit_test(deep_nesting),

@@ -72,19 +72,21 @@ static int read_member(void *kineto, struct json_stream *js, const struct json_t
 
 /* ---- when all is read ---- */
 
-/* From the file's times to ns since the epoch. */
+/* From the file's times to ns since the epoch, or, where some are before that, since the first of them. */
 static void place_in_time(struct kineto *k)
 {
+    int64_t base = k->timeline ? 0 : k->base, least = 0;
     uint64_t before = 0;
 
     for (size_t i = k->first; i < k->s->events.n; i++) {
-        struct event *ev = &k->s->events.a[i];
-        int64_t ts = (int64_t)ev->ts + (k->timeline ? 0 : k->base);
+        int64_t ts = (int64_t)k->s->events.a[i].ts + base;
 
         before += ts < 0;
-        ev->ts = ts < 0 ? 0 : (uint64_t)ts;
+        least = ts < least ? ts : least;
     }
-    import_count(k->r.st, IMPORT_NOTED, "from before time 0", before);
+    for (size_t i = k->first; i < k->s->events.n; i++)
+        k->s->events.a[i].ts += (uint64_t)(base - least);
+    import_count(k->r.st, IMPORT_NOTED, "from before time 0 (times count from the first of them)", before);
 }
 
 /* The file's rows into the session's table, with the rank. */
