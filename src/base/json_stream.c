@@ -4,7 +4,9 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <strings.h>
 
 /*
  * A token is read from the text at hand as if there were no more; where it doesn't end in it, more is read
@@ -69,6 +71,7 @@ static int fail(struct json_stream *s, struct err *e, const char *what)
     if (s->p == s->end && !s->eof)
         return MORE;
     s->cut = s->p == s->end;
+    s->bad = 1;
     count_lines(s, s->p, &lines, &column);
     return err_set(e, "not JSON: line %llu, column %llu: %s", (unsigned long long)lines + 1,
                    (unsigned long long)column + 1, what);
@@ -83,6 +86,11 @@ int json_stream_fail(struct json_stream *s, struct err *e, const char *what)
     s->eof = eof;
     s->cut = 0;
     return -1;
+}
+
+int json_stream_is_bad(const struct json_stream *s)
+{
+    return s->bad;
 }
 
 /* ---- more text ---- */
@@ -169,18 +177,31 @@ static int take_unicode(struct json_stream *s, struct buf *to, struct err *e)
     return 0;
 }
 
+/* Lenient: the backslash stands for itself, and so does what is behind it. */
+static int take_backslash(struct json_stream *s, const char *behind, struct buf *to)
+{
+    s->p = behind;
+    s->odd++;
+    buf_addch(to, '\\');
+    return 0;
+}
+
 static int take_escape(struct json_stream *s, struct buf *to, struct err *e)
 {
     static const char from[] = "\"\\/bfnrt", out[] = "\"\\/\b\f\n\r\t";
-    const char *at;
+    const char *behind = s->p, *at;
+    int rc;
 
     if (s->p == s->end)
         return fail(s, e, "the text ends inside a string");
     if (*s->p == 'u') {
         s->p++;
-        return take_unicode(s, to, e);
+        rc = take_unicode(s, to, e);
+        return rc < 0 && s->lenient ? take_backslash(s, behind, to) : rc;
     }
     at = *s->p ? strchr(from, *s->p) : NULL;
+    if (!at && s->lenient)
+        return take_backslash(s, behind, to);
     if (!at)
         return fail(s, e, "unknown escape");
     s->p++;
@@ -243,6 +264,11 @@ static int take_string(struct json_stream *s, struct buf *copy, const char **str
             return fail(s, e, "the text ends inside a string");
         if (*s->p == '"')
             break;
+        if ((unsigned char)*s->p < 0x20 && s->lenient) {
+            s->p++;
+            s->odd++;
+            continue;
+        }
         if ((unsigned char)*s->p < 0x20)
             return fail(s, e, "a control character inside a string");
         if (*s->p != '\\') {
@@ -325,6 +351,37 @@ static int take_word(struct json_stream *s, struct json_token *t, enum json_type
     return 0;
 }
 
+/* Lenient: what C and Python print of a double that is no number. Such a value is not there. */
+static int take_no_number(struct json_stream *s, struct json_token *t, struct err *e)
+{
+    static const char *const words[] = {"nan", "inf", "infinity"};
+    const char *word = s->p + (*s->p == '-' || *s->p == '+'), *end = word;
+
+    while (end < s->end && isalpha((unsigned char)*end))
+        end++;
+    if (end == s->end && !s->eof) {
+        s->p = s->end;
+        return MORE;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if ((size_t)(end - word) == strlen(words[i]) && !strncasecmp(word, words[i], (size_t)(end - word))) {
+            t->type = JSON_NULL;
+            s->p = end;
+            s->odd++;
+            return 0;
+        }
+    }
+    return fail(s, e, "a value was expected");
+}
+
+static int begins_no_number(const struct json_stream *s)
+{
+    const char *p = s->p + (*s->p == '-' || *s->p == '+');
+
+    return s->lenient && p < s->end && (*p == 'N' || *p == 'I' || *p == 'n' || *p == 'i') &&
+           !(s->end - p > 1 && p[0] == 'n' && p[1] == 'u');
+}
+
 /* ---- what stands where ---- */
 
 static int in_object(const struct json_stream *s)
@@ -352,6 +409,11 @@ static int take_value(struct json_stream *s, struct json_token *t, struct err *e
 
     if (s->p == s->end)
         return fail(s, e, "the text ends where a value was expected");
+    if (begins_no_number(s)) {
+        rc = take_no_number(s, t, e);
+        s->state = rc ? s->state : AT_NEXT;
+        return rc ? rc : 1;
+    }
     switch (*s->p) {
     case '{':
         return begin_scope(s, t, JSON_OBJECT, e);
@@ -433,6 +495,10 @@ static int take(struct json_stream *s, struct json_token *t, struct err *e)
             return fail(s, e, object ? "',' or '}' was expected" : "',' or ']' was expected");
         s->p++;
         skip_space(s);
+        if (s->lenient && s->p < s->end && *s->p == close) {
+            s->odd++;
+            return end_scope(s, t);
+        }
     }
     rc = object ? take_key(s, t, e) : 0;
     return rc ? rc : take_value(s, t, e);
@@ -446,10 +512,12 @@ int json_stream_next(struct json_stream *s, struct json_token *t, struct err *e)
         return -1;
     for (;;) {
         const char *from = s->p;
+        uint64_t odd = s->odd;
         int rc = take(s, t, e);
 
         if (rc != MORE)
             return rc;
+        s->odd = odd;
         s->p = from;
         if ((size_t)(s->end - s->p) * 2 > want)
             want *= 2;
@@ -469,4 +537,39 @@ int json_stream_skip(struct json_stream *s, const struct json_token *t, struct e
         if (json_stream_next(s, &inner, e) < 0)
             return -1;
     return 0;
+}
+
+/* Whether an object that begins at p has this member first; *known 0: the text at hand ends before. */
+static int begins_with(const struct json_stream *s, const char *p, const char *member, int *known)
+{
+    const char *from = p;
+    size_t n = strlen(member);
+
+    for (p++; p < s->end && isspace((unsigned char)*p);)
+        p++;
+    *known = (size_t)(s->end - p) >= n || s->eof || p - from > LOW;
+    return (size_t)(s->end - p) >= n && !memcmp(p, member, n);
+}
+
+int json_stream_resync(struct json_stream *s, int depth, const char *member, struct err *e)
+{
+    s->bad = s->cut = 0;
+    for (;;) {
+        const char *at = memchr(s->p, '{', (size_t)(s->end - s->p));
+        int known = 1;
+
+        if (at && begins_with(s, at, member, &known)) {
+            s->p = at;
+            s->depth = depth;
+            s->state = AT_FIRST;
+            return 1;
+        }
+        s->p = !at ? s->end : known ? at + 1 : at;
+        if (!at && s->eof) {
+            s->bad = 1;
+            return 0;
+        }
+        if ((!at || !known) && refill(s, s->cap, e))
+            return -1;
+    }
 }

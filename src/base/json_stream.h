@@ -32,14 +32,17 @@ typedef ssize_t json_read_fn(void *ctx, void *p, size_t n, struct err *e);
 struct json_stream {
     json_read_fn *read; /* NULL: the text is in memory, borrowed */
     void *ctx;
-    int lenient; /* set it where bytes in strings that are not UTF-8 are to pass */
+    /* Set it to have pass, as other readers do: in strings, bytes that are not UTF-8, control characters and
+     * backslashes before nothing that they go with; NaN and infinities, as null; a comma before ] or }. */
+    int lenient;
+    uint64_t odd; /* how often it did, but for UTF-8 */
 
     /* its own */
     char *own;
     size_t cap;
     const char *begin, *p, *end; /* the text at hand */
     uint64_t lines, column;      /* before `begin`: line ends, and bytes behind the last of them */
-    int eof, cut, depth, state;
+    int eof, cut, bad, depth, state;
     uint64_t objects[JSON_DEPTH_MAX / 64]; /* a bit a level: it is an object */
     struct buf key, text;                  /* of those with escapes */
 };
@@ -58,7 +61,13 @@ int json_stream_skip(struct json_stream *s, const struct json_token *t, struct e
 /* Says that what was read last is not what it should be, and where. -1. */
 int json_stream_fail(struct json_stream *s, struct err *e, const char *what);
 
-/* Whether the failure was that the text ended too early. */
+/* After a failure: goes on at the next object in the array of that depth, told by the member it begins with:
+ * "\"ph\"". 1; 0: there is none; -1 with `e`: it could not be read. */
+int json_stream_resync(struct json_stream *s, int depth, const char *member, struct err *e);
+
+/* Whether the failure was that the text is not JSON, not that it could not be read; and that it ended too
+ * early. */
+int json_stream_is_bad(const struct json_stream *s);
 int json_stream_is_cut(const struct json_stream *s);
 
 /* "key" of a member, "text" of a string. */

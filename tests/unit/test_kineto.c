@@ -272,6 +272,53 @@ static void time_bases(void **state)
     imported_release(&im);
 }
 
+/* As PyTorch's profiler has written them: names that are not escaped, numbers that are none. */
+static void not_quite_json(void **state)
+{
+    struct imported im;
+    struct event *ev;
+
+    import(&im, "{\"traceEvents\": [" X("cpu_op", "a\x01\nb", 7, 1, 100, "") "," /* */
+           X("cpu_op", "torch\\cuda\\__init__.py\\user", 7, 2, 90, "") ","       /* */
+           X("kernel", "k", 7, 10, 5,
+             "\"stream\": 7, \"bytes\": -Infinity, \"context\": NaN, \"x\": inf") ",\n]}");
+    assert_int_equal(im.rc, 0);
+    assert_int_equal(im.store.events.n, 3);
+    assert_stack(&im, &im.store.events.a[1], "a\x01\nb;torch\\cuda\\__init__.py\\user");
+    ev = imported_event(&im, GPU_KERNEL, 0);
+    assert_int_equal(imported_work(&im, ev)->stream, 7);
+    assert_int_equal(imported_work(&im, ev)->bytes, 0);
+    assert_int_equal(imported_count(&im, IMPORT_NOTED, "as JSON has none"), 2 + 3 + 3 + 1);
+    imported_release(&im);
+}
+
+/* One event that nobody can read costs that event, also the first of a bare list. */
+static void what_is_not_json_is_left_out(void **state)
+{
+    struct imported im;
+
+    for (int bare = 0; bare < 2; bare++) {
+        struct buf text = {0};
+
+        buf_addf(&text, "%s%s,\n%s,%s,%s%s", bare ? "[" : "{\"traceEvents\": [",
+                 X("python_function", "a = Library(\"b\", \"IMPL\")", 7, 1, 100, ""),
+                 X("cpu_op", "c", 7, 1, 90, ""), X("python_function", "d \"e\" {f}", 7, 1, 100, ""),
+                 X("kernel", "k", 7, 10, 5, ""), bare ? "]" : "], \"distributedInfo\": {\"rank\": 3}}");
+        import(&im, text.data);
+        assert_int_equal(im.rc, 0);
+        assert_int_equal(im.store.events.n, 2);
+        assert_int_equal(imported_work(&im, imported_event(&im, GPU_KERNEL, 0))->rank, bare ? 0 : 4);
+        assert_int_equal(imported_count(&im, IMPORT_LOST, "not JSON"), 2);
+        imported_release(&im);
+        buf_release(&text);
+    }
+    import(&im, "[" X("kernel", "k", 7, 10, 5, "") ", {\"ph\": \"X\", oh}, 17]");
+    assert_int_equal(im.rc, 0);
+    assert_int_equal(im.store.events.n, 1);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "rest: it is not JSON"), 1);
+    imported_release(&im);
+}
+
 /* Times below zero keep their distances. */
 static void before_time_zero(void **state)
 {
@@ -319,7 +366,9 @@ static void a_file_that_was_cut_off(void **state)
     assert_int_equal(im.rc, -1);
     imported_release(&im);
     import(&im, "{\"traceEvents\": [" X("kernel", "k", 7, 1, 1, "") " X");
-    assert_int_equal(im.rc, -1); /* not cut: something else stands there */
+    assert_int_equal(im.rc, 0); /* not cut: something else stands there */
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "cut off"), 0);
+    assert_int_equal(imported_count(&im, IMPORT_LOST, "not JSON"), 1);
     imported_release(&im);
     import(&im, "{\"deviceProperties\": []}");
     assert_int_equal(im.rc, -1);
@@ -360,6 +409,8 @@ int main(void)
         cmocka_unit_test(threads_with_a_negative_id),
         cmocka_unit_test(time_bases),
         cmocka_unit_test(before_time_zero),
+        cmocka_unit_test(not_quite_json),
+        cmocka_unit_test(what_is_not_json_is_left_out),
         cmocka_unit_test(memory_timeline),
         cmocka_unit_test(a_file_that_was_cut_off),
         cmocka_unit_test(deep_nesting),

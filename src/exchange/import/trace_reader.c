@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/import/trace_reader.h"
 
+#include "base/log.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 static int read_event(struct trace_reader *r, struct json_stream *js, const struct json_token *t,
@@ -17,29 +20,55 @@ static int read_event(struct trace_reader *r, struct json_stream *js, const stru
     return 0;
 }
 
+/* 1: what failed is one event, and the next one is found. */
+static int is_past_it(struct trace_reader *r, struct json_stream *js, int depth, struct err *e)
+{
+    char *what;
+    uint64_t found;
+
+    if (!json_stream_is_bad(js) || json_stream_is_cut(js))
+        return 0;
+    what = mem_strdup(e->msg);
+    found = json_stream_resync(js, depth, "\"ph\"", e) > 0;
+    if (found && !r->broken++)
+        log_warn("%s: %s: left out", r->in->name, what);
+    if (!found)
+        err_set(e, "%s", what);
+    free(what);
+    import_count(r->st, IMPORT_LOST, "event that is not JSON|events that are not JSON", found);
+    return found != 0;
+}
+
 static int read_events(struct trace_reader *r, struct json_stream *js, struct err *e)
 {
+    int rc, depth = js->depth;
     struct json_token t;
-    int rc;
 
-    while ((rc = json_stream_next(js, &t, e)) > 0 && !t.ends)
-        if (read_event(r, js, &t, e))
-            return -1;
+    do {
+        while ((rc = json_stream_next(js, &t, e)) > 0 && !t.ends) {
+            rc = read_event(r, js, &t, e);
+            if (rc)
+                break;
+        }
+    } while (rc < 0 && is_past_it(r, js, depth, e));
     return rc < 0 ? -1 : 0;
 }
 
 static int read_list(struct trace_reader *r, struct json_stream *js, struct err *e)
 {
+    int depth = js->depth, rc;
     struct json_token t;
-    int rc = json_stream_next(js, &t, e);
 
+    rc = json_stream_next(js, &t, e);
     if (rc <= 0 || t.ends)
         return rc < 0 ? -1 : 0;
     if (t.type == JSON_ARRAY && r->rows)
         return r->rows(r->ctx, js, e);
     if (t.type != JSON_OBJECT)
         return json_stream_fail(js, e, "a list of events was expected");
-    return read_event(r, js, &t, e) ? -1 : read_events(r, js, e);
+    if (read_event(r, js, &t, e) && !is_past_it(r, js, depth, e))
+        return -1;
+    return read_events(r, js, e);
 }
 
 static int read_members(struct trace_reader *r, struct json_stream *js, struct err *e)
@@ -84,7 +113,15 @@ int trace_reader_run(struct trace_reader *r, struct err *e)
     if (rc && json_stream_is_cut(&js) && r->events) {
         import_count(r->st, IMPORT_LOST, "end: the file was cut off", 1);
         rc = 0;
+    } else if (rc && json_stream_is_bad(&js) && r->events) {
+        log_warn("%s: %s: what stands before is here", r->in->name, e->msg);
+        import_count(r->st, IMPORT_LOST, "rest: it is not JSON", 1);
+        rc = 0;
     }
+    import_count(r->st, IMPORT_NOTED,
+                 "text or value as JSON has none (control characters, escapes, NaN, commas)|texts or values "
+                 "as JSON has none (control characters, escapes, NaN, commas)",
+                 rc ? 0 : js.odd);
     json_stream_release(&js);
     if (!rc && !r->events)
         rc = err_set(e, "no event in it (a member traceEvents, a list, was expected)");

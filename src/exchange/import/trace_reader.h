@@ -18,11 +18,13 @@ struct trace_reader {
 
     struct trace_event ev;
     uint64_t events; /* read so far, of whatever kind */
+    uint64_t broken; /* of those, not JSON */
     int64_t scale;   /* ns of a unit of time; 0: not known yet */
 };
 
-/* 0, or -1 with `e`: it is none, or has no event. A file that was cut off counts up to there, which is in the
- * stats. Release in both cases. */
+/* 0, or -1 with `e`: it is none, or has no event. Events that are not JSON are left out, a file that was cut
+ * off, or in which none can be found behind such a one, counts up to there: which is in the stats. Release in
+ * both cases. */
 int trace_reader_run(struct trace_reader *r, struct err *e);
 void trace_reader_release(struct trace_reader *r);
 
