@@ -216,7 +216,8 @@ static int copy_session(const char *session, const char *to, struct err *e)
     return rc;
 }
 
-/* The last entry of the branch where it is of this commit, else the next one. */
+/* The entry of the branch that is of this commit, the last of them where there are several; else a new one.
+ */
 static char *entry_path(const char *folder, const char *branch, const char *commit, struct err *e)
 {
     struct baseline b = {0};
@@ -225,9 +226,11 @@ static char *entry_path(const char *folder, const char *branch, const char *comm
     if (!baseline_read(&b, folder, branch, e)) {
         const struct baseline_entry *last = b.list.n ? &b.list.a[b.list.n - 1] : NULL;
 
-        path = last && !strcmp(last->commit, commit)
-                   ? mem_strdup(last->path)
-                   : mem_printf("%s/%s/%06u-%s", folder, name, last ? last->number + 1 : 1, commit);
+        for (size_t i = b.list.n; i-- > 0 && !path;)
+            if (!strcmp(b.list.a[i].commit, commit))
+                path = mem_strdup(b.list.a[i].path);
+        if (!path)
+            path = mem_printf("%s/%s/%06u-%s", folder, name, last ? last->number + 1 : 1, commit);
     }
     baseline_release(&b);
     free(name);
