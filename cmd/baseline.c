@@ -194,18 +194,16 @@ struct series {
     VEC(size_t) group;         /* one per run, the base side's first */
 };
 
-static void say_steps(const struct comparison *c, const struct series *s, double alpha)
+static void find_steps(struct comparison *c, const struct series *s)
 {
     for (size_t i = 0; i < c->figures.n; i++) {
         const struct comparison_figure *f = &c->figures.a[i];
         struct stats_step step;
 
-        if (!f->total || !stats_step_find(&step, f->runs, s->group.a, s->group.n) || step.p > alpha)
+        if (!f->total || !stats_step_find(&step, f->runs, s->group.a, s->group.n) || step.p > c->alpha)
             continue;
-        printf("step: %s %s by %.1f %% with %s (p %.2g)\n", f->name,
-               step.after > step.before ? "grew" : "fell",
-               step.before > 0 ? 100 * fabs(step.after / step.before - 1) : 100.0, s->commits.a[step.at],
-               step.p);
+        *vec_push(&c->steps) = (struct comparison_step){
+            mem_strdup(f->name), mem_strdup(s->commits.a[step.at]), step.before, step.after, step.p};
     }
 }
 
@@ -255,12 +253,10 @@ static int compare_with(const struct baseline_opts *o, const struct baseline *b,
     put.style.by = how.by;
     if (!rc)
         rc = diff_compare(&result, &how, side, r, e);
-    if (!rc && r == &diff_text && !o->how.output)
-        say_steps(&result, s, how.alpha);
-    if (!rc)
+    if (!rc) {
+        find_steps(&result, s);
         rc = diff_put(&put, &result, e);
-    if (!rc && (r != &diff_text || o->how.output))
-        say_steps(&result, s, how.alpha);
+    }
     if (!rc)
         rc = diff_code(&result, 0);
     comparison_release(&result);

@@ -130,16 +130,24 @@ static int put_stdout(const struct diff_product *p, const struct comparison *c, 
     return rc;
 }
 
+/* Beside what was written: on standard output where that is free for it. */
+static void say(const struct diff_product *p, char *sentence)
+{
+    if (sentence && p->output)
+        printf("%s\n", sentence);
+    else if (sentence && p->renderer != &diff_text)
+        log_info("%s", sentence);
+    free(sentence);
+}
+
 int diff_put(const struct diff_product *p, const struct comparison *c, struct err *e)
 {
     int rc = p->output ? put_file(p, c, e) : put_stdout(p, c, e);
-    char *verdict = diff_verdict(c);
 
-    if (!rc && verdict && p->output)
-        printf("%s\n", verdict);
-    else if (!rc && verdict && p->renderer != &diff_text)
-        log_info("%s", verdict);
-    free(verdict);
+    for (size_t i = 0; !rc && i < c->steps.n; i++)
+        say(p, diff_step(&c->steps.a[i]));
+    if (!rc)
+        say(p, diff_verdict(c));
     return rc;
 }
 

@@ -26,6 +26,11 @@ void comparison_release(struct comparison *c)
         free(c->figures.a[i].runs);
     }
     vec_release(&c->figures);
+    for (size_t i = 0; i < c->steps.n; i++) {
+        free(c->steps.a[i].figure);
+        free(c->steps.a[i].commit);
+    }
+    vec_release(&c->steps);
     RELEASE_STRINGS(&c->notes);
     RELEASE_STRINGS(&c->topology);
     profile_release(&c->tree);

@@ -55,6 +55,12 @@ struct comparison_figure {
     struct comparison_value value;
 };
 
+/* A figure of whole runs has another level from a commit on. */
+struct comparison_step {
+    char *figure, *commit; /* the first of the new level */
+    double before, after, p;
+};
+
 struct comparison_side {
     const char *label; /* "base", "new" */
     VEC(char *) runs;  /* the sessions' paths */
@@ -87,6 +93,7 @@ struct comparison {
         char *method; /* a sentence: how these were tested, where that is not as the functions; else NULL */
     } level[COMPARISON_LEVELS];
     VEC(struct comparison_figure) figures;
+    VEC(struct comparison_step) steps; /* of runs of several commits; else none */
     VEC(char *) notes;
     VEC(char *) topology; /* lines: "+ node Process(x)" */
     enum comparison_verdict verdict;

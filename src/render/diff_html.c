@@ -41,6 +41,14 @@ static void put_verdict(struct page *p)
         buf_addstr(p->out, "</p>");
     }
     free(verdict);
+    for (size_t i = 0; i < p->c->steps.n; i++) {
+        char *step = diff_step(&p->c->steps.a[i]);
+
+        buf_addstr(p->out, "<p class=\"verdict\">");
+        markup_text(p->out, step);
+        buf_addstr(p->out, "</p>");
+        free(step);
+    }
 }
 
 static void put_words(struct page *p)

@@ -80,6 +80,23 @@ static void put_figures(struct json_writer *w, const struct comparison *c)
     json_end_array(w);
 }
 
+static void put_steps(struct json_writer *w, const struct comparison *c)
+{
+    json_array(w, "steps");
+    for (size_t i = 0; i < c->steps.n; i++) {
+        const struct comparison_step *s = &c->steps.a[i];
+
+        json_object(w, NULL);
+        json_str(w, "figure", s->figure);
+        json_str(w, "commit", s->commit);
+        json_f64(w, "before", s->before);
+        json_f64(w, "after", s->after);
+        json_f64(w, "p", s->p);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
 static void put_strings(struct json_writer *w, const char *key, char *const *a, size_t n)
 {
     json_array(w, key);
@@ -109,6 +126,7 @@ static int render(const struct comparison *c, const struct diff_style *style, st
     json_str(&w, "verdict", verdicts[c->verdict]);
     json_str(&w, "because", c->because);
     put_figures(&w, c);
+    put_steps(&w, c);
     put_levels(&w, c);
     put_strings(&w, "topology", c->topology.a, c->topology.n);
     put_strings(&w, "notes", c->notes.a, c->notes.n);

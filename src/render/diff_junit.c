@@ -65,6 +65,21 @@ static void add_cases(struct cases *x, enum comparison_level by)
     }
 }
 
+static void add_output(const struct comparison *c, const char *verdict, struct buf *out)
+{
+    buf_addstr(out, "  <system-out>");
+    for (size_t i = 0; i < c->steps.n; i++) {
+        char *step = diff_step(&c->steps.a[i]);
+
+        markup_text(out, step);
+        buf_addch(out, '\n');
+        free(step);
+    }
+    if (verdict)
+        markup_text(out, verdict);
+    buf_addstr(out, "</system-out>\n");
+}
+
 static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
 {
     struct cases x = {.c = c};
@@ -82,11 +97,8 @@ static int render(const struct comparison *c, const struct diff_style *style, st
              "<testsuite name=\"wprof diff\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\" skipped=\"%zu\">\n",
              x.n, x.failures, c->verdict == COMPARISON_NO_JUDGEMENT, x.skipped);
     buf_add(out, buf_str(&x.text), x.text.len);
-    if (verdict) {
-        buf_addstr(out, "  <system-out>");
-        markup_text(out, verdict);
-        buf_addstr(out, "</system-out>\n");
-    }
+    if (verdict || c->steps.n)
+        add_output(c, verdict, out);
     buf_addstr(out, "</testsuite>\n");
     buf_release(&x.text);
     free(verdict);

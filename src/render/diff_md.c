@@ -53,6 +53,18 @@ static void add_level(const struct comparison *c, enum comparison_level level, c
     table_release(&t);
 }
 
+static void add_steps(const struct comparison *c, struct buf *out)
+{
+    for (size_t i = 0; i < c->steps.n; i++) {
+        char *step = diff_step(&c->steps.a[i]);
+
+        buf_addstr(out, "- ");
+        markdown_text(out, step);
+        buf_addstr(out, i + 1 < c->steps.n ? "\n" : "\n\n");
+        free(step);
+    }
+}
+
 static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
 {
     char *verdict = diff_verdict(c);
@@ -64,6 +76,7 @@ static int render(const struct comparison *c, const struct diff_style *style, st
         markdown_text(out, verdict);
         buf_addstr(out, c->verdict == COMPARISON_FAILS ? "**\n\n" : "\n\n");
     }
+    add_steps(c, out);
     if (c->figures.n) {
         diff_figures_table(&t, c);
         buf_addstr(out, "#### Whole runs\n\n");

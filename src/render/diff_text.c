@@ -46,6 +46,17 @@ static void add_level(const struct comparison *c, enum comparison_level level, c
     table_release(&t);
 }
 
+static void add_steps(const struct comparison *c, struct buf *out)
+{
+    for (size_t i = 0; i < c->steps.n; i++) {
+        char *step = diff_step(&c->steps.a[i]);
+
+        text_clean(step, 0, out);
+        buf_addch(out, '\n');
+        free(step);
+    }
+}
+
 static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
 {
     char *verdict = diff_verdict(c);
@@ -62,8 +73,10 @@ static int render(const struct comparison *c, const struct diff_style *style, st
         if (diff_shows(c, (enum comparison_level)l, style->by))
             add_level(c, (enum comparison_level)l, style, out);
     add_topology(c, out);
-    if (verdict) {
+    if (verdict || c->steps.n)
         buf_addch(out, '\n');
+    add_steps(c, out);
+    if (verdict) {
         text_clean(verdict, 0, out);
         buf_addch(out, '\n');
     }

@@ -129,6 +129,13 @@ char *diff_verdict(const struct comparison *c)
     return mem_printf("%s: %s", names[c->verdict], c->because);
 }
 
+char *diff_step(const struct comparison_step *s)
+{
+    return mem_printf("step: %s %s by %.1f %% with %s (p %.2g)", s->figure,
+                      s->after > s->before ? "grew" : "fell",
+                      s->before > 0 ? 100 * fabs(s->after / s->before - 1) : 100.0, s->commit, s->p);
+}
+
 /* ---- tables ---- */
 
 static const struct table_column columns[] = {

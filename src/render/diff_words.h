@@ -23,6 +23,9 @@ void diff_words_release(struct diff_words *w);
 /* "FAIL: ...", "pass: ...", "can't judge: ..."; NULL: there is no gate. Owned by the caller. */
 char *diff_verdict(const struct comparison *c);
 
+/* "step: wall grew by 20.0 % with abc123 (p 2e-05)". Owned by the caller. */
+char *diff_step(const struct comparison_step *s);
+
 /* Rows of a level, at most `limit` (0: all), figures of whole runs. */
 void diff_table(struct table *t, const struct comparison *c, enum comparison_level level, size_t limit);
 void diff_figures_table(struct table *t, const struct comparison *c);

@@ -52,7 +52,28 @@ assert [(x["branch"], x["commit"], x["runs"]) for x in e] == [("main", "aaa", 3)
     wall s 12
     for c in three four; do "$WPROF" baseline add --branch main --commit $c s; done
     run -0 "$WPROF" baseline check --branch main --fail-above 50% s
-    [[ $output == *"step: wall grew by 20.0 % with three"* ]]
+    [[ ${lines[-2]} == "step: wall grew by 20.0 % with three"* && ${lines[-1]} == "pass: "* ]]
+    # In whatever is written: JSON on standard output stays JSON.
+    check="baseline check --branch main --fail-above 50%"
+    "$WPROF" $check --json s 2>err | python3 -c 'import json, sys
+s = json.load(sys.stdin)["steps"]
+assert [(x["figure"], x["commit"], round(x["after"] / x["before"], 3)) for x in s] == [("wall", "three", 1.2)], s'
+    grep -q "step: wall grew by 20.0 % with three" err
+    for f in md html junit; do
+        run -0 "$WPROF" $check --format $f -o out.$f s
+        grep -q "step: wall grew by 20.0 % with three" out.$f
+        [[ ${lines[0]} == "step: "* && ${lines[-1]} == "pass: "* ]]
+    done
+}
+
+@test "baseline add: to the commit's others, also after others came" {
+    runs s 0
+    for c in one two three; do "$WPROF" baseline add --branch main --commit $c s/1; done
+    run -0 "$WPROF" baseline add --branch main --commit one s/2
+    [ "$output" = wprof-baseline/main/000001-one/2 ]
+    "$WPROF" baseline list --branch main --json | python3 -c 'import json, sys
+e = json.load(sys.stdin)["entries"]
+assert [(x["commit"], x["runs"]) for x in e] == [("one", 2), ("two", 1), ("three", 1)], e'
 }
 
 @test "baseline: branch and commit are CI's, else git's" {
