@@ -242,14 +242,15 @@ static void add_gap(struct blame *b, const struct gpu_run *next, const struct gp
     add_call(b, STATE_STARTING, call, returned > asked ? returned : asked, gap->end);
 }
 
-static void add_device(struct blame *b, const struct gpu_device *d)
+static void add_device(struct blame *b, const struct gpu_device *d, enum gpu_idle why)
 {
     struct gpu_slot *a = gpu_slots(b->x, d->first, d->n);
     uint64_t busy_to = 0;
     struct gpu_gap gap;
 
     for (uint32_t at = 0; gpu_gap_next(b->x, a, d->n, &at, &busy_to, &gap);)
-        add_gap(b, &b->x->ran.a[a[gap.next].run], &gap);
+        if (why == GPU_IDLE_CAUSES || gap.why == why)
+            add_gap(b, &b->x->ran.a[a[gap.next].run], &gap);
     free(a);
 }
 
@@ -402,15 +403,16 @@ static void fill(union table_cell *c, const struct blame *b, const struct row *r
     buf_release(&stack);
 }
 
-void gpu_blame_table(struct table *t, const struct gpu_trace *x, size_t limit)
+static void blame_devices(struct table *t, const struct gpu_trace *x, const struct gpu_device *d, size_t nd,
+                          enum gpu_idle why, size_t limit)
 {
     struct blame b = {.x = x};
     size_t n;
 
     table_init(t, columns, ARRAY_SIZE(columns));
     gpu_host_init(&b.host, x->s);
-    for (size_t d = 0; d < x->devices.n; d++)
-        add_device(&b, &x->devices.a[d]);
+    for (size_t i = 0; i < nd; i++)
+        add_device(&b, &d[i], why);
     share_out(&b);
     follow(&b);
     if (b.rows.n)
@@ -428,4 +430,15 @@ void gpu_blame_table(struct table *t, const struct gpu_trace *x, size_t limit)
     map_release(&b.row_of);
     map_release(&b.sampled_of);
     gpu_host_release(&b.host);
+}
+
+void gpu_blame_table(struct table *t, const struct gpu_trace *x, size_t limit)
+{
+    blame_devices(t, x, x->devices.a, x->devices.n, GPU_IDLE_CAUSES, limit);
+}
+
+void gpu_blame_device_table(struct table *t, const struct gpu_trace *x, const struct gpu_device *d,
+                            enum gpu_idle why, size_t limit)
+{
+    blame_devices(t, x, d, 1, why, limit);
 }

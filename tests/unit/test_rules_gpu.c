@@ -110,6 +110,35 @@ static void gaps(void **state)
     case_is(x, "gpu-bursts", CHECK_FOUND);
 }
 
+/* One call launches all kernels of a graph: it is not as long as each of them. */
+static void kernels_of_a_graph(void **state)
+{
+    struct rules_case *x = *state;
+
+    call(x, "cudaGraphLaunch", 99000, 500, 1);
+    for (unsigned i = 0; i < 1000; i++)
+        kernel(x, "tiny", 100000 + i * 10, 4, 1);
+    launched(x, "work", 200000, 10000, 50, 2);
+    case_is(x, "gpu-short-kernels", CHECK_CLEAN);
+}
+
+/* What is said of a gap is what the thread did in it, not that it had asked in time for what ran next
+ * elsewhere, and the advice fits that. */
+static void what_the_thread_did(void **state)
+{
+    struct rules_case *x = *state;
+    const struct finding *f;
+
+    busy(x);
+    call(x, "cudaDeviceSynchronize", 2002000, 590000, 0);
+    launched(x, "work", 2601000, 1000, 20, 2000);
+    launched(x, "work", 4000000, 1000, 1900000, 2001); /* asked long before: the longest gap of all */
+    f = case_found(x, "gpu-gap");
+    assert_null(strstr(f->evidence, "asked in time"));
+    f = case_found(x, "gpu-gap");
+    assert_non_null(strstr(f->evidence, "was in a call in cudaDeviceSynchronize"));
+}
+
 static void launched_but_idle(void **state)
 {
     struct rules_case *x = *state;
@@ -167,7 +196,16 @@ static void copies(void **state)
     call(x, "cudaMemcpy", 3900, 5, 9003);
     copy(x, GPU_DEVICE, GPU_PAGEABLE, 1 << 20, 4000, 100, 9003);
     case_is(x, "gpu-blocking-copy", CHECK_FOUND);
+    assert_non_null(strstr(case_found(x, "gpu-blocking-copy")->evidence, "1 of them, 1"));
+    call(x, "hipMemcpyWithStream", 4900, 5, 9005);
+    copy(x, GPU_PLACE_UNKNOWN, GPU_DEVICE, 0, 5000, 1, 9005); /* nobody tells how large */
+    assert_non_null(strstr(case_found(x, "gpu-blocking-copy")->evidence, "1 of them, 1"));
+    call(x, "cudaMemcpy", 5900, 5, 9006);
+    copy(x, GPU_DEVICE, GPU_PINNED, 0, 6000, 1, 9006);
+    assert_non_null(strstr(case_found(x, "gpu-blocking-copy")->evidence, "and some of unknown size"));
     case_is(x, "gpu-copy-overlap", CHECK_CLEAN); /* kernels run meanwhile */
+    copy(x, GPU_DEVICE, GPU_DEVICE, 1 << 28, 2093000, 90000, 9007);
+    case_is(x, "gpu-copy-overlap", CHECK_CLEAN); /* not to the device */
     copy(x, GPU_PINNED, GPU_DEVICE, 1 << 28, 2002000, 90000, 9004);
     case_is(x, "gpu-copy-overlap", CHECK_FOUND);
 }
@@ -274,6 +312,8 @@ int main(void)
         T(quiet),
         T(gaps),
         T(launched_but_idle),
+        T(kernels_of_a_graph),
+        T(what_the_thread_did),
         T(many_short_kernels),
         T(slow_launches_and_waits),
         T(copies),

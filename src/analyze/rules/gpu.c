@@ -56,17 +56,17 @@ static const union table_cell *cell(const struct table *t, size_t row, const cha
     return NULL;
 }
 
-static void spell(struct buf *text, const struct table *t, size_t row)
+static void spell(struct buf *text, const struct table *t, size_t row, enum gpu_idle why)
 {
     const char *thread = cell(t, row, "thread")->text, *caller = cell(t, row, "caller")->text;
     const char *by = cell(t, row, "by")->text, *meanwhile = cell(t, row, "meanwhile")->text;
+    const char *state = cell(t, row, "state")->text;
     struct words w = {0};
 
-    buf_addf(
-        text,
-        " For %s of the devices' idle time (%s) the thread that asked for what ran next, %s, was %s in %s",
-        words_share(&w, cell(t, row, "share")->share), words_ns(&w, cell(t, row, "ns")->count),
-        thread ? thread : "not known", cell(t, row, "state")->text, cell(t, row, "where")->text);
+    buf_addf(text, " For %s of %s (%s) the thread that asked for what ran next, %s, was %s in %s",
+             words_share(&w, cell(t, row, "share")->share), why == GPU_IDLE_HOST ? "that" : "its idle time",
+             words_ns(&w, cell(t, row, "ns")->count), thread ? thread : "not known",
+             cell(t, row, "state")->text, cell(t, row, "where")->text);
     if (caller)
         buf_addf(text, ", called by %s", caller);
     if (by)
@@ -76,24 +76,55 @@ static void spell(struct buf *text, const struct table *t, size_t row)
     buf_addch(text, '.');
 }
 
-/* The first row that names a function: of time in which nothing was seen there is nothing to say. */
-void gpu_blame(struct finding *x, const struct rule_data *d, struct buf *text)
+/* By how states of gpu_blame.h begin; the others are none of what a thread does in a gap. */
+static const struct {
+    const char *state, *advice;
+} by_state[] = {
+    {"off CPU", "Have ready what that thread waits for: more loader workers, prefetching, pinned memory and "
+                "non_blocking=True; who it waits for: wprof show --waits."},
+    {"queued", "Give that thread a CPU: fewer threads beside it, fewer processes, CPUs of its own."},
+    {"GIL", "Keep other Python threads off the GIL: processes instead of threads, code that releases it."},
+    {"on CPU", "Less work on the CPU for each launch: CUDA graphs, torch.compile, larger batches; see the "
+               "function that is named."},
+    {"in a call", "Less work on the CPU for each launch: CUDA graphs, torch.compile, larger batches; see the "
+                  "function that is named."},
+    {"asking", "Fewer calls: CUDA graphs, torch.compile, larger batches; a call that launches may wait for a "
+               "full queue, or for a lock that another thread has."},
+};
+
+static const char *advice_of(const char *state)
 {
+    for (size_t i = 0; i < ARRAY_SIZE(by_state); i++)
+        if (!strncmp(state, by_state[i].state, strlen(by_state[i].state)) &&
+            (!state[strlen(by_state[i].state)] || state[strlen(by_state[i].state)] == ':'))
+            return by_state[i].advice;
+    return NULL;
+}
+
+/* The first row that names a function, of those that tell what a thread did: of time in which nothing was
+ * seen, or before which it had asked, there is nothing to say. */
+const char *gpu_blame(struct finding *x, const struct rule_data *d, const struct gpu_view *v,
+                      enum gpu_idle why, struct buf *text)
+{
+    const char *advice = NULL;
     struct table t;
 
-    gpu_blame_table(&t, d->gpu, BLAME_ROWS);
-    for (size_t i = 0; i < table_rows(&t); i++) {
+    gpu_blame_device_table(&t, d->gpu, v->d, why, BLAME_ROWS);
+    for (size_t i = 0; i < table_rows(&t) && !advice; i++) {
         if (!cell(&t, i, "where")->text)
             continue;
-        spell(text, &t, i);
+        advice = advice_of(cell(&t, i, "state")->text);
+        if (!advice)
+            continue;
+        spell(text, &t, i, why);
         x->line = mem_strdup(cell(&t, i, "where")->text);
         x->stack = mem_strdup(cell(&t, i, "stack")->text);
         if (cell(&t, i, "thread")->text)
             x->process = mem_printf("%s[%llu]", cell(&t, i, "thread")->text,
                                     (unsigned long long)cell(&t, i, "tid")->count);
-        break;
     }
     table_release(&t);
+    return advice;
 }
 
 size_t gpu_steps(const struct rule_data *d)

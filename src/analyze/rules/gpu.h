@@ -27,8 +27,10 @@ struct finding *gpu_found(struct rule_run *r, const struct gpu_view *v);
  * only that. */
 uint64_t gpu_gaps(struct finding *x, const struct gpu_view *v, enum gpu_idle why, uint64_t least, size_t *n);
 
-/* What the thread that fed the device did while it was idle, as a sentence, and where. */
-void gpu_blame(struct finding *x, const struct rule_data *d, struct buf *text);
+/* What the thread that fed the device did in its gaps of that cause (GPU_IDLE_CAUSES: of any), as a sentence,
+ * and where: the most of what it did in them. Gives what to do about that; NULL: it is not known. */
+const char *gpu_blame(struct finding *x, const struct rule_data *d, const struct gpu_view *v,
+                      enum gpu_idle why, struct buf *text);
 
 /* How many steps were marked; 0: none were. */
 size_t gpu_steps(const struct rule_data *d);

@@ -22,6 +22,14 @@ static struct finding *found_at(struct rule_run *r, const struct rule_data *d, c
 
 /* ---- launches ---- */
 
+/* One call launches all kernels of a graph. */
+static int is_graph(const struct rule_data *d, const struct gpu_work *w, const struct event *call)
+{
+    const struct gpu_work *asked = gpu_work(d, call);
+
+    return w->graph || (asked && strstr(gpu_name(d, asked), "GraphLaunch"));
+}
+
 struct launches {
     uint64_t n, longer; /* those seen; whose call took longer than the kernel */
     uint64_t call_ns, kernel_ns;
@@ -37,7 +45,7 @@ static void collect_launches(struct launches *l, const struct rule_data *d)
                            *call = gpu_launch(d->gpu, &d->gpu->ran.a[i]);
         const struct gpu_work *w = gpu_work(d, ev);
 
-        if (!call || !w || w->op != GPU_KERNEL)
+        if (!call || !w || w->op != GPU_KERNEL || is_graph(d, w, call))
             continue;
         l->n++;
         if (ev->dur >= call->dur)
@@ -224,7 +232,7 @@ typedef int (*copy_wanted)(struct rule_run *r, const struct rule_data *d, const 
                            const char *call);
 
 struct copies {
-    uint64_t n, ns, bytes;
+    uint64_t n, ns, bytes, unsized; /* unsized: whose bytes are not told */
     struct place_time at;
 };
 
@@ -243,6 +251,7 @@ static void collect_copies(struct copies *c, struct rule_run *r, const struct ru
         c->n++;
         c->ns += ev->dur;
         c->bytes += w->bytes;
+        c->unsized += !w->bytes;
         if (stack <= d->s->store.stacks.nodes.n) {
             c->at.of[stack] += ev->dur ? ev->dur : 1;
             c->at.sum += ev->dur ? ev->dur : 1;
@@ -304,8 +313,9 @@ static void tell_copies(struct rule_run *r, const struct rule_data *d, copy_want
 
         x->severity = FINDING_LOW;
         x->title = mem_printf("%s%s%s", title, x->line ? ", in " : "", x->line ? x->line : "");
-        x->evidence = mem_printf("%s of them, %s, %s on the device.", words_count(&w, c.n),
-                                 units_size(size, sizeof(size), c.bytes), words_ns(&w, c.ns));
+        x->evidence = mem_printf("%s of them, %s%s, %s on the device.", words_count(&w, c.n),
+                                 c.bytes ? units_size(size, sizeof(size), c.bytes) : "of unknown size",
+                                 c.bytes && c.unsized ? " and some of unknown size" : "", words_ns(&w, c.ns));
         x->advice = mem_strdup(advice);
         x->certainty = FINDING_LIKELY;
         x->why = mem_strdup("how long the host waited for each is not told");
@@ -319,12 +329,13 @@ void check_gpu_pageable(struct rule_run *r, const struct rule_data *d)
                 "pin_memory=True in the DataLoader, tensor.pin_memory(), and non_blocking=True.");
 }
 
-/* Small ones from pageable memory are taken over at once. */
+/* Small ones from pageable memory are taken over at once; where nothing tells how large, or from where, it
+ * may be such a one. */
 static int is_blocking(struct rule_run *r, const struct rule_data *d, const struct gpu_work *w,
                        const char *call)
 {
-    int small =
-        w->op == GPU_COPY && w->from == GPU_PAGEABLE && (double)w->bytes <= rule_threshold(r, "bytes");
+    int small = w->op == GPU_COPY && (w->from == GPU_PAGEABLE || w->from == GPU_PLACE_UNKNOWN) &&
+                (double)w->bytes <= rule_threshold(r, "bytes");
 
     return (w->op == GPU_COPY || w->op == GPU_SET) && !small && *call && !strstr(call, "Async") &&
            (strstr(call, "Memcpy") || strstr(call, "Memset"));

@@ -27,7 +27,7 @@ static void gap(struct rule_run *r, const struct rule_data *d, const struct gpu_
     x->title = mem_printf("%s stands idle for long", x->device);
     buf_addf(&text, "%s of at least %s, %s in all, the longest %s.", words_plural(&w, n, "gap"),
              words_ns(&w, least), words_ns(&w, sum), words_ns(&w, v->f.longest_gap));
-    gpu_blame(x, d, &text);
+    gpu_blame(x, d, v, GPU_IDLE_CAUSES, &text);
     x->evidence = buf_detach(&text);
     x->advice = mem_strdup("See what fed the device then: wprof show --gpu, wprof render --view timeline.");
 }
@@ -91,7 +91,7 @@ static void low_use(struct rule_run *r, const struct rule_data *d, const struct 
         "In these it is busy less than %s of the time, %s idle in all; over the whole span it is busy %s.",
         words_share(&w, rule_threshold(r, "busy")), words_ns(&w, idle),
         words_share(&w, share(v->f.busy, v->f.span)));
-    gpu_blame(x, d, &text);
+    gpu_blame(x, d, v, GPU_IDLE_CAUSES, &text);
     x->evidence = buf_detach(&text);
     x->advice = mem_strdup("Larger batches, several streams, or loading that overlaps with computing.");
 }
@@ -144,6 +144,7 @@ static void host_wait(struct rule_run *r, const struct rule_data *d, const struc
 {
     struct buf text = {0};
     struct words w = {0};
+    const char *advice;
     struct finding *x;
 
     if (share(v->f.idle_of[GPU_IDLE_HOST], v->f.idle) <= rule_threshold(r, "share") ||
@@ -155,11 +156,11 @@ static void host_wait(struct rule_run *r, const struct rule_data *d, const struc
     buf_addf(&text, "It is idle %s of %s, and for %s of that nothing had been launched yet.",
              words_ns(&w, v->f.idle), words_ns(&w, v->f.span),
              words_share(&w, share(v->f.idle_of[GPU_IDLE_HOST], v->f.idle)));
-    gpu_blame(x, d, &text);
+    advice = gpu_blame(x, d, v, GPU_IDLE_HOST, &text);
     x->evidence = buf_detach(&text);
-    x->advice = mem_strdup("Less work on the CPU for each launch: CUDA graphs, torch.compile, larger "
-                           "batches; see the function that is "
-                           "named.");
+    x->advice = mem_strdup(advice ? advice
+                                  : "Less work on the CPU for each launch: CUDA graphs, torch.compile, "
+                                    "larger batches; record what the host does: wprof record.");
 }
 
 void check_gpu_host_wait(struct rule_run *r, const struct rule_data *d)

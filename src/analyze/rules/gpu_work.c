@@ -2,6 +2,7 @@
 /* Rows 15, 17, 18, 19, 24 and 25: what accelerators compute, copy and say to each other. */
 #include "analyze/rules/gpu.h"
 
+#include "analyze/gpu_ranges.h"
 #include "analyze/gpu_ranks.h"
 
 #include <stdlib.h>
@@ -17,20 +18,49 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
+/* Copies to the device: those whose ends are not told may be. */
+static int is_fed(const struct gpu_work *w)
+{
+    return w->op == GPU_COPY && (w->to == GPU_DEVICE || w->to == GPU_ARRAY || w->to == GPU_PLACE_UNKNOWN) &&
+           w->from != GPU_DEVICE && w->from != GPU_ARRAY;
+}
+
+static void measure_fed(const struct rule_data *d, const struct gpu_view *v, uint64_t *fed, uint64_t *hidden)
+{
+    struct gpu_ranges copies = {0}, kernels = {0};
+
+    for (uint32_t i = 0; i < v->d->n; i++) {
+        const struct event *ev = gpu_event(v->t, &v->t->ran.a[v->slots[i].run]);
+        const struct gpu_work *w = gpu_work(d, ev);
+
+        if (w && is_fed(w))
+            gpu_ranges_add(&copies, v->slots[i].start, v->slots[i].end);
+        else if (gpu_class_of(v->t, ev) != GPU_MOVE)
+            gpu_ranges_add(&kernels, v->slots[i].start, v->slots[i].end);
+    }
+    gpu_ranges_settle(&copies);
+    gpu_ranges_settle(&kernels);
+    *fed = gpu_ranges_sum(&copies);
+    *hidden = gpu_ranges_common(&copies, &kernels);
+    gpu_ranges_release(&copies);
+    gpu_ranges_release(&kernels);
+}
+
 static void copy_overlap(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
 {
-    uint64_t moving = v->f.of[GPU_MOVE];
+    uint64_t fed, hidden;
     struct words w = {0};
     struct finding *x;
 
-    if (share(moving, v->f.span) <= LEAST_OF_SPAN || share(v->f.hidden, moving) >= rule_threshold(r, "share"))
+    measure_fed(d, v, &fed, &hidden);
+    if (share(fed, v->f.span) <= LEAST_OF_SPAN || share(hidden, fed) >= rule_threshold(r, "share"))
         return;
     x = gpu_found(r, v);
     x->severity = FINDING_LOW;
-    x->title = mem_printf("Copies of %s don't overlap with computing", x->device);
-    x->evidence = mem_printf("It copies for %s (%s of its span); something else runs for %s of that.",
-                             words_ns(&w, moving), words_share(&w, share(moving, v->f.span)),
-                             words_share(&w, share(v->f.hidden, moving)));
+    x->title = mem_printf("Copies to %s don't overlap with computing", x->device);
+    x->evidence =
+        mem_printf("Copies to it take %s (%s of its span); kernels run for %s of that.", words_ns(&w, fed),
+                   words_share(&w, share(fed, v->f.span)), words_share(&w, share(hidden, fed)));
     x->advice = mem_strdup("Copy the next batch on a stream of its own while this one is computed; pinned "
                            "memory, non_blocking=True.");
     x->certainty = FINDING_LIKELY;
