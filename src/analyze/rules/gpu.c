@@ -66,7 +66,7 @@ static void spell(struct buf *text, const struct table *t, size_t row, enum gpu_
     buf_addf(text, " For %s of %s (%s) the thread that asked for what ran next, %s, was %s in %s",
              words_share(&w, cell(t, row, "share")->share), why == GPU_IDLE_HOST ? "that" : "its idle time",
              words_ns(&w, cell(t, row, "ns")->count), thread ? thread : "not known",
-             cell(t, row, "state")->text, cell(t, row, "where")->text);
+             strcmp(state, "asking") ? state : "asking,", cell(t, row, "where")->text);
     if (caller)
         buf_addf(text, ", called by %s", caller);
     if (by)
