@@ -107,7 +107,7 @@ static void take_kind(struct compare *c, struct compare_run *run, const struct u
                 n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2);
     free(text);
     text = mem_printf("%s, p95", name);
-    add_measure(c, run, text, COMPARISON_NS, 0, sorted[(size_t)(0.95 * (double)(n - 1) + 0.5)]);
+    add_measure(c, run, text, COMPARISON_NS, 0, sorted[(size_t)ceil(0.95 * (double)n) - 1]);
     free(text);
     free(sorted);
 }
