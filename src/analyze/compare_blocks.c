@@ -86,34 +86,52 @@ static size_t slice_errors(const struct compare_run *run, const struct compare_r
     return s->n;
 }
 
+/* The errors with blocks of that many samples or more: none is below what shorter blocks gave, since what comes in
+ * bursts that are longer than these looks too sure by them. */
+static void raise_errors(struct blocks *b, size_t nblocks, double *error)
+{
+    int share = b->rows->unit == COMPARISON_SHARE;
+    double *e = mem_calloc(b->n + 1, sizeof(*e));
+
+    b->nblocks = nblocks;
+    b->value = mem_calloc(b->n * nblocks + 1, sizeof(*b->value));
+    b->weight = mem_calloc(nblocks, sizeof(*b->weight));
+    memset(b->seen, 0, b->n * sizeof(*b->seen));
+    fill(b);
+    stats_block_errors(b->value, share ? b->weight : NULL, b->n, nblocks, e);
+    for (size_t i = 0; i < b->n; i++) { /* a share, or the mean of a block */
+        double its = e[i] * (share ? 1 : (double)nblocks * b->run->scale / b->run->per);
+
+        error[i] = its > error[i] ? its : error[i];
+    }
+    free(b->value);
+    free(b->weight);
+    free(e);
+}
+
 size_t compare_block_errors(const struct compare *c, const struct compare_run *run,
                             const struct compare_rows *rows, const uint32_t *list, size_t n, double *error)
 {
-    struct blocks b = {
-        .c = c, .run = run, .rows = rows, .n = n, .nblocks = run->p.samples.n / SAMPLES_A_BLOCK};
-    int share = rows->unit == COMPARISON_SHARE;
+    struct blocks b = {.c = c, .run = run, .rows = rows, .n = n};
+    size_t most = run->p.samples.n / SAMPLES_A_BLOCK;
     double *e;
 
     if (rows->name[run->side])
         return slice_errors(run, rows, list, n, error);
-    if (!rows->of || !run->ns || b.nblocks < LEAST_BLOCKS)
+    if (!rows->of || !run->ns || most < LEAST_BLOCKS)
         return 0;
-    b.nblocks = b.nblocks < MOST_BLOCKS ? b.nblocks : MOST_BLOCKS;
+    most = most < MOST_BLOCKS ? most : MOST_BLOCKS;
     b.row_of = mem_calloc(rows->n + 1, sizeof(*b.row_of));
     for (size_t i = 0; i < n; i++)
         b.row_of[list[i]] = (uint32_t)i + 1;
-    b.value = mem_calloc(n * b.nblocks + 1, sizeof(*b.value));
-    b.weight = mem_calloc(b.nblocks, sizeof(*b.weight));
     b.seen = mem_calloc(n + 1, sizeof(*b.seen));
     e = mem_calloc(n + 1, sizeof(*e));
-    fill(&b);
-    stats_block_errors(b.value, share ? b.weight : NULL, n, b.nblocks, e);
-    for (size_t i = 0; i < n; i++) /* a share, or the mean of a block */
-        error[list[i]] = e[i] * (share ? 1 : (double)b.nblocks * run->scale / run->per);
+    for (size_t nblocks = most; nblocks >= LEAST_BLOCKS; nblocks /= 2)
+        raise_errors(&b, nblocks, e);
+    for (size_t i = 0; i < n; i++)
+        error[list[i]] = e[i];
     free(b.row_of);
-    free(b.value);
-    free(b.weight);
     free(b.seen);
     free(e);
-    return b.nblocks;
+    return most;
 }

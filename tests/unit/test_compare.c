@@ -34,12 +34,16 @@ static void equal_programs(void **state)
 /* Of one run a side the samples of a burst are not independent: blocks of time know it, counts don't. */
 static void one_run_in_bursts(void **state)
 {
-    static const struct simulation m = {
-        .runs = 1, .slices = 60, .functions = 20, .first = 300, .speed = 0.02, .alpha = 0.01};
-    struct simulation_rates r = simulate(&m, 60, 5);
+    static const unsigned slices[] = {60, 12}; /* shorter and longer than the shortest blocks */
 
-    assert_in_range(r.any, 0, 2);
-    assert_int_equal(r.gates, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(slices); i++) {
+        struct simulation m = {
+            .runs = 1, .slices = slices[i], .functions = 20, .first = 300, .speed = 0.02, .alpha = 0.01};
+        struct simulation_rates r = simulate(&m, 60, 5);
+
+        assert_in_range(r.any, 0, 2);
+        assert_int_equal(r.gates, 0);
+    }
 }
 
 static void planted_growth(void **state)
@@ -143,12 +147,40 @@ static void half_unseen(void **state)
     }
 }
 
+/* Of 12 steps the 95th percentile is the longest, as `show --units` has it: rank 12 of ceil(0.95 * 12). */
+static void steps_by_nearest_rank(void **state)
+{
+    struct compare_opts o = {.alpha = 0.01, .min_share = 0.01, .single = 1};
+    struct compare *c = compare_new(&o);
+    struct comparison result = {0};
+    int found = 0;
+
+    for (int side = 0; side < COMPARISON_SIDES; side++) {
+        struct session s = {0};
+
+        for (unsigned i = 0; i < 12; i++)
+            kernels_mark(&s, i, 1000000 * i, 1000000 * i + 1000 * (i + 1));
+        assert_int_equal(compare_add(c, side, &s, "steps", NULL), 0);
+        session_release(&s);
+    }
+    compare_finish(c, &result, NULL);
+    for (size_t i = 0; i < result.figures.n; i++)
+        if (!strcmp(result.figures.a[i].name, "step, p95")) {
+            assert_int_equal((int)result.figures.a[i].value.base, 12000);
+            found = 1;
+        }
+    assert_true(found);
+    comparison_release(&result);
+    compare_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_programs),  cmocka_unit_test(one_run_in_bursts),
-        cmocka_unit_test(planted_growth),  cmocka_unit_test(kernels_of_one_run),
-        cmocka_unit_test(too_few_kernels), cmocka_unit_test(half_unseen),
+        cmocka_unit_test(equal_programs),        cmocka_unit_test(one_run_in_bursts),
+        cmocka_unit_test(planted_growth),        cmocka_unit_test(kernels_of_one_run),
+        cmocka_unit_test(too_few_kernels),       cmocka_unit_test(half_unseen),
+        cmocka_unit_test(steps_by_nearest_rank),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
