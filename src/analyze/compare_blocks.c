@@ -86,8 +86,8 @@ static size_t slice_errors(const struct compare_run *run, const struct compare_r
     return s->n;
 }
 
-/* The errors with blocks of that many samples or more: none is below what shorter blocks gave, since what comes in
- * bursts that are longer than these looks too sure by them. */
+/* The errors with blocks of that many samples or more: none is below what shorter blocks gave, since what
+ * comes in bursts that are longer than these looks too sure by them. */
 static void raise_errors(struct blocks *b, size_t nblocks, double *error)
 {
     int share = b->rows->unit == COMPARISON_SHARE;

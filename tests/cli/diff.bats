@@ -309,6 +309,15 @@ assert "FAIL: " in page and "AFTER: " in page and "BEFORE: " in page and "<scrip
 END
 }
 
+@test "diff --format html: how whole runs were tested is said once where it is the same of all" {
+    printf 'app;f 100\n' | "$WPROF" import --from folded -o one - 2>/dev/null
+    recorded one duration_s=1.5
+    cp -r one two
+    "$WPROF" diff --format html one two >out.html
+    [ "$(grep -c 'not tested: one run a side' out.html)" = 1 ]
+    grep -q '<p>tested by: not tested: one run a side</p>' out.html
+}
+
 @test "record --repeat: sessions in turn, as diff takes them; the first that fails is the last" {
     "$WPROF" record --collect cpu --repeat 2 -o runs --against "sh -c 'exit 0'" -- true
     "$WPROF" diff --json runs/base runs/new >d.json
