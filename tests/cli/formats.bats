@@ -209,3 +209,31 @@ END
 rows = list(csv.DictReader(sys.stdin))
 assert [(r["op"], r["dur"], r["grid"], r["bytes"]) for r in rows] == [("kernel", "30000", "4x2x1", ""), ("copy", "7500", "", "4096")], rows'
 }
+
+# Each process counts correlation ids on its own: of two ranks' traces all are 5.
+@test "export chrome: calls of several processes keep numbers of their own; what is not told is left out" {
+    for rank in 0 1; do
+        cat > "$BATS_TEST_TMPDIR/r$rank.json" <<EOF
+{"schemaVersion": 1, "distributedInfo": {"rank": $rank}, "traceEvents": [
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7$rank, "tid": 8, "ts": 1${rank}0, "dur": 2, "args": {"correlation": 5}},
+{"ph": "X", "cat": "kernel", "name": "k$rank", "pid": 0, "tid": 20, "ts": 115, "dur": 30, "args": {"device": 0, "context": 1, "stream": 20, "correlation": 5}},
+{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Host -> Device)", "pid": 0, "tid": 20, "ts": 150, "dur": 5, "args": {"device": 0, "stream": 20, "correlation": 9}}]}
+EOF
+    done
+    "$WPROF" import -o "$BATS_TEST_TMPDIR/two" "$BATS_TEST_TMPDIR"/r?.json
+    "$WPROF" export -f chrome -o "$BATS_TEST_TMPDIR/two.json" "$BATS_TEST_TMPDIR/two"
+    python3 - "$BATS_TEST_TMPDIR/two.json" <<'EOF'
+import collections, json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+calls = {e["args"]["correlation"]: e for e in events if e.get("cat") == "cuda_runtime"}
+kernels = {e["args"]["correlation"]: e for e in events if e.get("cat") == "kernel"}
+assert len(calls) == len(kernels) == 2 and calls.keys() == kernels.keys(), (calls, kernels)
+for number, e in kernels.items():
+    assert abs(calls[number]["ts"] - (0 if e["name"] == "k0" else 10) - min(c["ts"] for c in calls.values())) < 1e-6
+    assert not {"grid", "block", "registers per thread", "shared memory"} & e["args"].keys(), e
+arrows = collections.Counter((e["id"], e["ph"]) for e in events if e.get("cat") == "ac2g")
+assert set(arrows.values()) == {1} and len(arrows) == 4, arrows
+copy = [e for e in events if e.get("cat") == "gpu_memcpy"]
+assert len(copy) == 2 and not {"bytes", "memory bandwidth (GB/s)"} & copy[0]["args"].keys(), copy
+EOF
+}

@@ -14,6 +14,8 @@ struct chrome {
     uint8_t *calls;       /* task + 1: it has a lane of calls */
     unsigned devices;     /* how many there are */
     struct map runtime;   /* correlations of calls of the runtime, by process */
+    struct map ids;       /* the same, of all calls -> the number that they have here, from 1 */
+    int many_callers;     /* calls of several processes: their correlations may be the same */
     int has_steps;        /* the trace tells its steps itself: ProfilerStep#12 */
     uint64_t left_driver; /* calls of the driver's that the runtime's calls made */
 };

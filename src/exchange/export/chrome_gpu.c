@@ -21,8 +21,26 @@ static int is_step(const char *name)
     return !strncmp(name, "ProfilerStep#", strlen("ProfilerStep#"));
 }
 
+/* Each process counts correlation ids on its own: of several, each call gets another number. lane: the
+ * call's; NULL: it was not seen. */
+static uint64_t number_of(struct chrome *w, const struct timeline_lane *lane, uint64_t correlation)
+{
+    uint64_t *number;
+
+    if (!w->many_callers || !correlation)
+        return correlation;
+    if (!lane)
+        return 0;
+    number = map_put(&w->ids, call_key(lane, correlation));
+    if (!*number)
+        *number = w->ids.n;
+    return *number;
+}
+
 void chrome_gpu_look(struct chrome *w)
 {
+    uint32_t caller = UINT32_MAX;
+
     for (size_t i = 0; i < w->t->lanes.n; i++) {
         const struct timeline_lane *lane = &w->t->lanes.a[i];
 
@@ -32,6 +50,10 @@ void chrome_gpu_look(struct chrome *w)
 
             if (work && work->op == GPU_RUNTIME && s->correlation)
                 *map_put(&w->runtime, call_key(lane, s->correlation)) = 1;
+            if (s->correlation) {
+                w->many_callers |= caller != UINT32_MAX && caller != lane->process;
+                caller = lane->process;
+            }
         }
     }
     for (size_t i = 0; i < w->t->works.n; i++)
@@ -41,6 +63,7 @@ void chrome_gpu_look(struct chrome *w)
 void chrome_gpu_release(struct chrome *w)
 {
     map_release(&w->runtime);
+    map_release(&w->ids);
 }
 
 /* ---- what ran ---- */
@@ -73,42 +96,12 @@ void chrome_gpu_name(const char *name, const struct gpu_work *work, struct buf *
 
 static void three(struct chrome *w, const char *key, const uint32_t *v)
 {
+    if (!v[0])
+        return;
     json_array(&w->json, key);
     for (int i = 0; i < 3; i++)
         json_u64(&w->json, NULL, v[i]);
     json_end_array(&w->json);
-}
-
-static void ran_args(struct chrome *w, const struct timeline_span *s, const struct gpu_work *work)
-{
-    json_object(&w->json, "args");
-    json_u64(&w->json, "device", work->device ? work->device - 1u : 0);
-    json_u64(&w->json, "context", work->context);
-    json_u64(&w->json, "stream", work->stream);
-    json_u64(&w->json, "correlation", s->correlation);
-    if (work->op == GPU_KERNEL) {
-        json_u64(&w->json, "registers per thread", work->registers);
-        json_u64(&w->json, "shared memory", work->shared);
-        three(w, "grid", work->grid);
-        three(w, "block", work->block);
-        if (work->occupancy)
-            json_f64(&w->json, "est. achieved occupancy %", (work->occupancy - 1) / 10.0);
-    }
-    if (work->graph || work->node) {
-        json_u64(&w->json, "graph id", work->graph);
-        json_u64(&w->json, "graph node id", work->node);
-    }
-    if (work->op == GPU_COPY || work->op == GPU_SET) {
-        json_u64(&w->json, "bytes", work->bytes);
-        if (s->end > s->start)
-            json_f64(&w->json, "memory bandwidth (GB/s)", (double)work->bytes / (double)(s->end - s->start));
-    }
-    json_end_object(&w->json);
-}
-
-static const char *ran_category(const struct gpu_work *work)
-{
-    return work->op == GPU_COPY ? "gpu_memcpy" : work->op == GPU_SET ? "gpu_memset" : "kernel";
 }
 
 static const struct timeline_lane *lane_of(const struct timeline *t, uint32_t span)
@@ -122,19 +115,60 @@ static const struct timeline_lane *lane_of(const struct timeline *t, uint32_t sp
     return NULL;
 }
 
-static void put_arrow(struct chrome *w, const struct timeline_span *s, uint32_t pid, uint32_t tid)
+/* What is not told is left out. */
+static void number(struct chrome *w, const char *key, uint64_t v)
+{
+    if (v)
+        json_u64(&w->json, key, v);
+}
+
+static void ran_args(struct chrome *w, const struct timeline_lane *caller, const struct timeline_span *s,
+                     const struct gpu_work *work)
+{
+    uint64_t correlation = number_of(w, caller, s->correlation);
+
+    json_object(&w->json, "args");
+    json_u64(&w->json, "device", work->device ? work->device - 1u : 0);
+    json_u64(&w->json, "context", work->context);
+    json_u64(&w->json, "stream", work->stream);
+    if (correlation || !s->correlation)
+        json_u64(&w->json, "correlation", correlation);
+    if (work->op == GPU_KERNEL) {
+        number(w, "registers per thread", work->registers);
+        number(w, "shared memory", work->shared);
+        three(w, "grid", work->grid);
+        three(w, "block", work->block);
+        if (work->occupancy)
+            json_f64(&w->json, "est. achieved occupancy %", (work->occupancy - 1) / 10.0);
+    }
+    if (work->graph || work->node) {
+        json_u64(&w->json, "graph id", work->graph);
+        json_u64(&w->json, "graph node id", work->node);
+    }
+    if (work->op == GPU_COPY || work->op == GPU_SET) {
+        number(w, "bytes", work->bytes);
+        if (work->bytes && s->end > s->start)
+            json_f64(&w->json, "memory bandwidth (GB/s)", (double)work->bytes / (double)(s->end - s->start));
+    }
+    json_end_object(&w->json);
+}
+
+static const char *ran_category(const struct gpu_work *work)
+{
+    return work->op == GPU_COPY ? "gpu_memcpy" : work->op == GPU_SET ? "gpu_memset" : "kernel";
+}
+
+static void put_arrow(struct chrome *w, const struct timeline_lane *lane, const struct timeline_span *s,
+                      uint32_t pid, uint32_t tid)
 {
     const struct timeline_span *call = &w->t->spans.a[s->launch - 1];
-    const struct timeline_lane *lane = lane_of(w->t, s->launch - 1);
 
-    if (!lane)
-        return;
     for (int end = 0; end < 2; end++) {
         const struct timeline_task *task = &w->t->tasks.a[lane->task - 1];
 
         chrome_begin(w, end ? "f" : "s", "ac2g", end ? pid : task->pid, end ? tid : task->tid);
         json_str(&w->json, "cat", "ac2g");
-        json_u64(&w->json, "id", s->correlation);
+        json_u64(&w->json, "id", number_of(w, lane, s->correlation));
         json_f64(&w->json, "ts", chrome_us(end ? s->start : call->start));
         if (end)
             json_str(&w->json, "bp", "e");
@@ -156,6 +190,7 @@ static void begin_on_stream(struct chrome *w, const char *name, uint32_t pid, ui
 static void put_ran(struct chrome *w, const struct timeline_lane *lane, const struct timeline_span *s)
 {
     const struct gpu_work *work = work_of(w, s);
+    const struct timeline_lane *caller = s->launch ? lane_of(w->t, s->launch - 1) : NULL;
     uint32_t pid = chrome_pid(w, lane->process);
     struct buf name = {0};
 
@@ -165,10 +200,10 @@ static void put_ran(struct chrome *w, const struct timeline_lane *lane, const st
     json_f64(&w->json, "ts", chrome_us(s->start));
     json_f64(&w->json, "dur", chrome_us(s->end - s->start));
     chrome_stack(w, s->stack);
-    ran_args(w, s, work);
+    ran_args(w, caller, s, work);
     json_end_object(&w->json);
-    if (s->launch)
-        put_arrow(w, s, pid, lane->stream);
+    if (caller)
+        put_arrow(w, caller, s, pid, lane->stream);
     buf_release(&name);
 }
 
@@ -208,7 +243,7 @@ static void put_call(struct chrome *w, const struct timeline_lane *lane, const s
     chrome_stack(w, s->stack);
     json_object(&w->json, "args");
     if (s->correlation)
-        json_u64(&w->json, "correlation", s->correlation);
+        json_u64(&w->json, "correlation", number_of(w, lane, s->correlation));
     if (work->result)
         json_bool(&w->json, "failed", 1);
     json_end_object(&w->json);
