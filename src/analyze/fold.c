@@ -113,9 +113,13 @@ static char *task_name(const struct builder *b, const struct task *t)
     return origins_task_name(b->s, t, "?");
 }
 
-static uint32_t task_child(struct builder *b, uint32_t parent, const struct task *t, uint32_t id)
+/* A process's name tells host and rank where there are several; those of its threads stand below it. */
+static uint32_t task_child(struct builder *b, uint32_t parent, const struct task *t, uint32_t id,
+                           int is_thread)
 {
-    char *name = task_name(b, t), *with_id = b->o->pids ? mem_printf("%s (%u)", name, id) : NULL;
+    const char *comm = strtab_get(&b->s->strings, t->comm);
+    char *name = is_thread ? mem_strdup(*comm ? comm : "?") : task_name(b, t),
+         *with_id = b->o->pids ? mem_printf("%s (%u)", name, id) : NULL;
     uint32_t node = child_of(b, parent, fold_frames_task(&b->frames, with_id ? with_id : name));
 
     free(with_id);
@@ -155,9 +159,9 @@ static uint32_t task_root(struct builder *b, uint32_t parent, uint32_t task)
     if (b->o->pid_suffix || b->o->tid_suffix)
         node = root_with_ids(b, parent, leader, t);
     else
-        node = task_child(b, parent, leader, leader->ns_pid ? leader->ns_pid : leader->pid);
+        node = task_child(b, parent, leader, leader->ns_pid ? leader->ns_pid : leader->pid, 0);
     if (leader != t && (b->o->pids || leader->comm != t->comm))
-        node = task_child(b, node, t, t->ns_tid ? t->ns_tid : t->tid);
+        node = task_child(b, node, t, t->ns_tid ? t->ns_tid : t->tid, 1);
     return node;
 }
 

@@ -115,7 +115,8 @@ static void take_piece(const struct ranks *r, size_t rank, uint64_t from, uint64
         off += ns;
         *map_put(&d->ns, (uint64_t)state_of(r, ev) << 32 | blocked_at(r, ev)) += ns;
     }
-    d->left += share_of(to - from, off);
+    if (k->events.n) /* else nothing was seen of the thread: a trace of devices alone */
+        d->left += share_of(to - from, off);
 }
 
 /* Kernels of its devices that are no communication, whatever its threads did. */

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 10 }; /* what is less than that part of the longest is not worth a word */
+enum { NAME = 60 }; /* bytes of a name in a sentence: those of kernels are long */
+enum { FEW = 10 };  /* what is less than that part of the longest is not worth a word */
 
 static const struct table_column rank_columns[] = {
     {"rank", "rank", TABLE_ID},
@@ -165,9 +166,13 @@ char *ranks_state(uint32_t state)
 
 void ranks_did_text(const struct ranks *r, const struct ranks_did *d, struct buf *out)
 {
+    const char *where = strtab_get(&r->s->store.strings, d->where);
     char *state = ranks_state(d->state);
+    size_t n = strlen(where);
 
-    buf_addf(out, "%s%s%s", state, d->where ? " in " : "", strtab_get(&r->s->store.strings, d->where));
+    for (n = n > NAME ? NAME : n; where[n] && (where[n] & 0xc0) == 0x80;) /* inside of a character */
+        n--;
+    buf_addf(out, "%s%s%.*s%s", state, d->where ? " in " : "", (int)n, where, where[n] ? "..." : "");
     free(state);
 }
 

@@ -38,6 +38,13 @@ figures() {
     grep -q '^ *rank 0 GPU 0' shown
     grep -q '^ *rank 1 GPU 1' shown
     "$WPROF" show --units step s | grep -q 'step 551 .*\[rank 1\]'
+    "$WPROF" show --ranks --json s | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert [r["rank"] for r in d["ranks_compared"]] == [0, 1] and d["ranks_steps_kind"] == "step", d
+assert all(r["gpu_busy_ns"] > 0 and r["waited_ns"] > 0 and r["steps"] == 2 for r in d["ranks_compared"]), d
+assert [s["ranks"] for s in d["ranks_steps"]] == [2, 2] and not any(x["state"] == "on CPU" for x in d["ranks_did"]), d
+'
 }
 
 # trace FILE RANK BEGIN: a kernel of 10 us from BEGIN on, in us; RANK "": none is told

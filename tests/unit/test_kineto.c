@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces of PyTorch's profiler: what is taken of each kind of event, stacks, times, and what makes no sense.
  */
+#include "exchange/import/ranks.h"
 #include "import_text.h"
 
 #include <setjmp.h>
@@ -210,6 +211,14 @@ static void what_makes_no_sense_is_counted(void **state)
     imported_release(&im);
 }
 
+static void check_name(struct imported *im, uint32_t task, const char *wanted)
+{
+    char *name = origins_task_name(&im->store, tasks_get(&im->store.tasks, task), "?");
+
+    assert_string_equal(name, wanted);
+    free(name);
+}
+
 /* Two ranks on two hosts whose pids are the same: two processes; the one that tells no rank gets its place.
  */
 static void ranks_are_told_apart(void **state)
@@ -224,6 +233,7 @@ static void ranks_are_told_apart(void **state)
     assert_int_equal(im.rc, 0);
     imported_add(&im, &import_kineto, other, strlen(other), 1, 2);
     assert_int_equal(im.rc, 0);
+    ranks_settle(&im.stats, &im.store, &im.meta);
     a = imported_event(&im, GPU_OPERATOR, 0);
     b = imported_event(&im, GPU_OPERATOR, 5);
     ta = tasks_get(&im.store.tasks, a->task);
@@ -231,10 +241,9 @@ static void ranks_are_told_apart(void **state)
     assert_int_equal(ta->tid, tb->tid);
     assert_int_not_equal(a->task, b->task);
     assert_int_not_equal(ta->leader, tb->leader);
-    assert_string_equal(strtab_get(&im.store.strings, tasks_get(&im.store.tasks, ta->leader)->comm),
-                        "python3 [rank 5]");
-    assert_string_equal(strtab_get(&im.store.strings, tasks_get(&im.store.tasks, tb->leader)->comm),
-                        "process [rank 1]");
+    check_name(&im, ta->leader, "python3 [rank 5]");
+    check_name(&im, tb->leader, "process [rank 1]");
+    assert_int_equal(im.store.origins.list.n, 2);
     assert_int_equal(imported_work(&im, imported_event(&im, GPU_KERNEL, 0))->rank, 6);
     assert_int_equal(imported_work(&im, imported_event(&im, GPU_KERNEL, 1))->rank, 2);
     imported_release(&im);

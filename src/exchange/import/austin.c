@@ -322,7 +322,7 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
         rc = 0;
     }
     lines_release(&lines);
-    lanes_finish(&x.lanes, "", 0);
+    lanes_finish(&x.lanes, 0);
     if (!rc)
         rc = describe(&x, e);
     lanes_release(&x.lanes);

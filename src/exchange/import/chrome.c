@@ -238,7 +238,7 @@ static void finish(struct chrome *c)
     place_in_time(c);
     import_count(c->r.st, IMPORT_NOTED, "nested deeper than 512",
                  nest_spans(c->s, c->first, c->frames.a, c->frames.n));
-    lanes_finish(&c->lanes, "", c->first);
+    lanes_finish(&c->lanes, c->first);
 }
 
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)

@@ -106,9 +106,42 @@ static void settle_works(struct kineto *k)
     free(to);
 }
 
+/* Of several files each is a rank's, or a part of it: its tasks are told apart from others' by that. */
+static uint32_t origin_of(struct kineto *k)
+{
+    struct store *s = k->s;
+
+    for (uint32_t id = 1; id <= s->origins.list.n; id++)
+        if (s->origins.list.a[id - 1].rank == (uint32_t)k->rank + 1)
+            return id;
+    *vec_push(&s->origins.list) =
+        (struct origin){.session = strtab_add(&s->strings, k->r.in->name),
+                        .rank = (uint32_t)k->rank + 1,
+                        .clock = s->origins.list.n ? ORIGIN_CLOCK_WALL : ORIGIN_CLOCK_ITSELF,
+                        .error_ns = s->origins.list.n ? ORIGIN_ERROR_UNKNOWN : 0};
+    return (uint32_t)s->origins.list.n;
+}
+
+static void add_origin(struct kineto *k)
+{
+    struct store *s = k->s;
+    uint32_t id = origin_of(k);
+    struct origin *o = &s->origins.list.a[id - 1];
+
+    for (size_t i = k->first; i < s->events.n; i++) {
+        const struct event *ev = &s->events.a[i];
+
+        o->start_ns = !o->start_ns || ev->ts < o->start_ns ? ev->ts : o->start_ns;
+        o->end_ns = ev->ts + ev->dur > o->end_ns ? ev->ts + ev->dur : o->end_ns;
+    }
+    for (size_t i = k->first_task; i < s->tasks.list.n; i++) {
+        s->tasks.list.a[i].origin = id;
+        tasks_touch(&s->tasks, (uint32_t)i + 1);
+    }
+}
+
 static void finish(struct kineto *k)
 {
-    char suffix[32] = "";
     uint64_t deep, orphans;
 
     place_in_time(k);
@@ -118,11 +151,11 @@ static void finish(struct kineto *k)
     orphans = nest_launches(k->s, k->first, &k->works);
     import_count(k->r.st, IMPORT_NOTED, "nested deeper than 512", deep);
     import_count(k->r.st, IMPORT_NOTED, "without the call that launched them", orphans);
-    if (k->r.in->count > 1)
-        snprintf(suffix, sizeof(suffix), " [rank %d]", k->rank);
-    if (k->r.in->count > 1)
+    lanes_finish(&k->lanes, k->first);
+    if (k->r.in->count > 1) {
         ranks_add(k->r.st, k->s, k->r.in->name, (uint32_t)k->rank, k->first);
-    lanes_finish(&k->lanes, suffix, k->first);
+        add_origin(k);
+    }
     settle_works(k);
 }
 
@@ -160,7 +193,12 @@ static void release(struct kineto *k)
 
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
-    struct kineto k = {.s = s, .m = m, .lanes = {.store = s}, .first = s->events.n, .rank = -1};
+    struct kineto k = {.s = s,
+                       .m = m,
+                       .lanes = {.store = s},
+                       .first = s->events.n,
+                       .first_task = s->tasks.list.n,
+                       .rank = -1};
     int rc;
 
     k.r = (struct trace_reader){

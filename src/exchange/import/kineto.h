@@ -13,16 +13,16 @@ struct kineto {
     struct store *s;
     struct meta *m;
     struct lanes lanes;
-    struct gpu_works works; /* of this file, without the rank: events' attr until it is read */
-    VEC(uint32_t) frames;   /* of each of those: its frame in stacks, 0: none */
-    size_t first;           /* the first event of this file */
-    int64_t base;           /* ns since the epoch that times are relative to */
-    int rank, world;        /* -1, 0: not told */
-    char *backend, *device; /* "nccl", "NVIDIA A100"; NULL */
-    size_t devices;         /* in deviceProperties */
-    int python;             /* Python functions were among them */
-    char *unknown;          /* the first category that we don't know */
-    int timeline;           /* it is a memory timeline */
+    struct gpu_works works;   /* of this file, without the rank: events' attr until it is read */
+    VEC(uint32_t) frames;     /* of each of those: its frame in stacks, 0: none */
+    size_t first, first_task; /* the first event, and task, of this file */
+    int64_t base;             /* ns since the epoch that times are relative to */
+    int rank, world;          /* -1, 0: not told */
+    char *backend, *device;   /* "nccl", "NVIDIA A100"; NULL */
+    size_t devices;           /* in deviceProperties */
+    int python;               /* Python functions were among them */
+    char *unknown;            /* the first category that we don't know */
+    int timeline;             /* it is a memory timeline */
 };
 
 /* kineto_event.c: takes what the reader has read, or counts why not. A trace_reader's event(). */

@@ -60,18 +60,7 @@ void lanes_name(struct lanes *t, uint32_t pid, uint32_t tid, const char *name)
         *map_put(&t->names, key_of(pid, tid)) = strtab_add(&t->store->strings, name);
 }
 
-static uint32_t with_suffix(struct strtab *strings, uint32_t name, const char *suffix)
-{
-    struct buf text = {0};
-    uint32_t id;
-
-    buf_addf(&text, "%s%s", strtab_get(strings, name), suffix);
-    id = strtab_add(strings, buf_str(&text));
-    buf_release(&text);
-    return id;
-}
-
-void lanes_finish(struct lanes *t, const char *suffix, size_t first)
+void lanes_finish(struct lanes *t, size_t first)
 {
     struct map_slot *slot;
 
@@ -88,7 +77,7 @@ void lanes_finish(struct lanes *t, const char *suffix, size_t first)
         if (!process)
             name = strtab_add(&t->store->strings, "process");
         if (task->pid == task->tid)
-            task->comm = *suffix ? with_suffix(&t->store->strings, name, suffix) : name;
+            task->comm = name;
         else
             task->comm = thread ? (uint32_t)*thread : name;
         tasks_touch(&t->store->tasks, (uint32_t)slot->val);

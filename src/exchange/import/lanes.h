@@ -26,9 +26,9 @@ uint32_t lanes_narrow(struct lanes *t, uint64_t id);
 /* A name for what may be seen later, or never; tid 0: the process. */
 void lanes_name(struct lanes *t, uint32_t pid, uint32_t tid, const char *name);
 
-/* Gives everyone its name, a thread without one its process's; `suffix` (may be "") goes behind the
- * processes'. When they were seen is told by the store's events from `first` on. */
-void lanes_finish(struct lanes *t, const char *suffix, size_t first);
+/* Gives everyone its name, a thread without one its process's. When they were seen is told by the store's
+ * events from `first` on. */
+void lanes_finish(struct lanes *t, size_t first);
 
 void lanes_release(struct lanes *t);
 

@@ -530,7 +530,7 @@ static void finish(struct nsys *x)
     import_count(x->st, IMPORT_NOTED, "without the call that launched them",
                  nest_launches(x->s, x->first, &x->s->gpus));
     find_askers(x);
-    lanes_finish(&x->lanes, "", x->first);
+    lanes_finish(&x->lanes, x->first);
     *vec_push(&x->m->notes) = mem_strdup("recorded by NVIDIA's Nsight Systems");
 }
 

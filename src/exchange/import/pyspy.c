@@ -159,7 +159,7 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
             break;
     }
     lines_release(&lines);
-    lanes_finish(&x.lanes, "", 0);
+    lanes_finish(&x.lanes, 0);
     if (!rc && !st->stacks)
         rc = err_set(e, "no stack in it (what py-spy record --format raw writes was expected)");
     if (!rc && x.python)

@@ -27,24 +27,11 @@ static int is_taken(const struct import_stats *st, uint32_t rank)
     return 0;
 }
 
-static void rename_tasks(struct store *s, uint32_t from, uint32_t to)
+static void rename_origin(struct store *s, uint32_t from, uint32_t to)
 {
-    char before[32];
-    size_t n = (size_t)snprintf(before, sizeof(before), " [rank %u]", from);
-
-    for (uint32_t id = 1; id <= s->tasks.list.n; id++) {
-        struct task *t = tasks_get(&s->tasks, id);
-        const char *comm = strtab_get(&s->strings, t->comm);
-        size_t len = strlen(comm);
-        char *now;
-
-        if (len < n || strcmp(comm + len - n, before) != 0)
-            continue;
-        now = mem_printf("%.*s [rank %u]", (int)(len - n), comm, to);
-        t->comm = strtab_add(&s->strings, now);
-        tasks_touch(&s->tasks, id);
-        free(now);
-    }
+    for (size_t i = 0; i < s->origins.list.n; i++)
+        if (s->origins.list.a[i].rank == from + 1)
+            s->origins.list.a[i].rank = to + 1;
 }
 
 static void give(struct import_rank *r, uint32_t rank, struct store *s, struct meta *m)
@@ -53,7 +40,7 @@ static void give(struct import_rank *r, uint32_t rank, struct store *s, struct m
         if (s->gpus.list.a[i].rank == r->rank + 1)
             s->gpus.list.a[i].rank = (uint16_t)(rank + 1);
     index_release(&s->gpus.index); /* which finds them by all their bytes: made anew when it is asked */
-    rename_tasks(s, r->rank, rank);
+    rename_origin(s, r->rank, rank);
     log_warn("%s: no rank is told, it is taken for rank %u", r->name, rank);
     *vec_push(&m->notes) = mem_printf("%s tells no rank: it is taken for rank %u", r->name, rank);
     r->rank = rank;

@@ -9,7 +9,7 @@
  * below. */
 enum { RANKS_UNTOLD = 60000 };
 
-/* A file's rank, its works' and the suffix of its processes' names being that number; its events are those
+/* A file's rank, its works' and its origin's being that number; its events are those
  * from `first` on. */
 void ranks_add(struct import_stats *st, const struct store *s, const char *name, uint32_t rank, size_t first);
 

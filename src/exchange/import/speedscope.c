@@ -196,7 +196,7 @@ static int take_all(struct speedscope *x, const struct json_value *root, struct 
     take_frames(x, json_get(json_get(root, "shared"), "frames"));
     for (const struct json_value *v = profiles ? profiles->child : NULL; v; v = v->next)
         take_profile(x, v, number++);
-    lanes_finish(&x->lanes, "", 0);
+    lanes_finish(&x->lanes, 0);
     return x->s->events.n ? 0 : err_set(e, "no stack in it (a file of speedscope was expected)");
 }
 
