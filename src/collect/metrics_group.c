@@ -35,7 +35,7 @@ static void enter_all(struct metrics *m)
 {
     for (size_t i = 0; i < m->ctx->targets.n && m->groups.n < GROUPS_MAX; i++)
         enter(m, m->ctx->targets.a[i]);
-    if (!m->groups.n && !m->ctx->whole_machine)
+    if (!m->groups.n && !m->ctx->whole_machine && !m->rounds)
         m->missing[METRICS_NO_CGROUP]++;
 }
 
@@ -87,7 +87,8 @@ static void forget_levels(struct metrics_group *g)
 
 void metrics_groups_look(struct metrics *m)
 {
-    if (!m->rounds)
+    /* Again and again: cgexec and job scripts enter a group after they began. */
+    if (!m->rounds || m->ctx->targets.n <= GROUPS_MAX)
         enter_all(m);
     for (size_t i = 0; i < m->groups.n; i++) {
         struct metrics_group *g = m->groups.a[i];

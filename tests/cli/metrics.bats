@@ -122,9 +122,9 @@ throttled() {
         key == "time" && $1 == "throttled_usec" { printf "%.0f\n", $2 * 1000 }' "$2"
 }
 
-@test "metrics: a control group with a CPU limit is throttled" {
+# A new control group with a limit of a fifth of a CPU: in $g.
+limited_group() {
     [ "$(id -u)" = 0 ] || skip "needs root (control groups)"
-    local g
     if g=/sys/fs/cgroup/wprof-test-$$ && [ -e /sys/fs/cgroup/cgroup.controllers ] && mkdir "$g" 2>/dev/null; then
         [ -e "$g/cpu.max" ] || { rmdir "$g"; skip "the CPU controller is not to be had"; }
         echo '20000 100000' >"$g/cpu.max"
@@ -134,6 +134,11 @@ throttled() {
     else
         skip "control groups can't be made here"
     fi
+}
+
+@test "metrics: a control group with a CPU limit is throttled" {
+    local g
+    limited_group
     # The group itself, and all that it starts, wprof too: what is recorded lies between what the program sees and all.
     sh -c "echo \$\$ >$g/cgroup.procs; exec '$WPROF' -q record -o s --collect metrics -- \
         sh -c 'cat $g/cpu.stat >before; $WORKLOADS/uses user 0.3 >out; cat $g/cpu.stat >after'"
@@ -146,6 +151,15 @@ throttled() {
         got=$(metric s cgroup "cgroup.${what%:*}" total) what=${what#*:}
         holds "$got >= $(throttled "$what" after) - $(throttled "$what" before) && $got <= $(throttled "$what" all)"
     done
+}
+
+@test "metrics: the control group that a program enters by itself" {
+    local g
+    limited_group
+    "$WPROF" -q record -o s --collect metrics -- sh -c "echo \$\$ >$g/cgroup.procs; exec $WORKLOADS/uses user 0.4"
+    rmdir "$g" || true
+    near "$(metric s cgroup cgroup.cpu.limit max)" 0.2 0.001
+    holds "$(metric s cgroup cgroup.throttled_periods total) > 0"
 }
 
 @test "show --metrics: tables, and a warning where there are none" {
