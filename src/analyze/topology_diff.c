@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,41 @@ static const char *keep(struct topology_diff *d, struct buf *b)
     return s;
 }
 
+/* Whether mkstemp(3), multiprocessing or the like made up that end of a name: six to eight letters and
+ * digits, of both kinds or of both cases. */
+static int is_random(const char *s, size_t n)
+{
+    int lower = 0, upper = 0, digit = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        lower |= islower((unsigned char)s[i]) != 0;
+        upper |= isupper((unsigned char)s[i]) != 0;
+        digit |= isdigit((unsigned char)s[i]) != 0;
+        if (!isalnum((unsigned char)s[i]))
+            return 0;
+    }
+    return n >= 6 && n <= 8 && lower + upper + digit > 1;
+}
+
+/* "/dev/shm/sem.GjFesE", "/dev/shm/torch_123_4_0": numbers and made-up ends are other ones in each run. */
+static void add_without_chance(const char *path, struct buf *out)
+{
+    const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+
+    buf_add(out, path, (size_t)(at - path));
+    while (*at) {
+        size_t n = strcspn(at, "._-"), digits = strspn(at, "0123456789");
+
+        if (n && (digits == n || (!at[n] && is_random(at, n))))
+            buf_addch(out, '*');
+        else
+            buf_add(out, at, n);
+        at += n;
+        if (*at)
+            buf_addch(out, *at++);
+    }
+}
+
 static void name_of(const struct graph_node *n, int by_name, struct buf *out)
 {
     const char *name = graph_attr_str(&n->attrs, "name", NULL), *abbr = graph_kind(n->kind)->abbr;
@@ -42,7 +78,11 @@ static void name_of(const struct graph_node *n, int by_name, struct buf *out)
         buf_addf(out, "%s(%s)", abbr, name ? name : "");
     else if (n->kind == GRAPH_PIPE || n->kind == GRAPH_EVENTFD || n->kind == GRAPH_RDMA_QP)
         buf_addf(out, "%s()", abbr);
-    else
+    else if (n->kind == GRAPH_SHM) {
+        buf_addf(out, "%s(", abbr);
+        add_without_chance(graph_attr_str(&n->attrs, "shm_name", "?"), out);
+        buf_addch(out, ')');
+    } else
         graph_node_id(n, out);
 }
 
