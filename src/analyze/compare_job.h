@@ -73,6 +73,7 @@ struct compare_run {
     } named[COMPARE_NAMED_LEVELS];
     VEC(double) parts;
     struct graph *topology;   /* NULL: none */
+    char *session_id;         /* NULL: it is none */
     char *seen[COMPARE_SEEN]; /* in words; NULL: not told */
     double frameless;         /* the share of `sum` in stacks without a frame to compare */
 };

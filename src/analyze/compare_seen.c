@@ -51,6 +51,7 @@ void compare_take_seen(const struct compare *c, struct compare_run *run, const s
             ? mem_printf("%llu samples a second", (unsigned long long)s->meta.frequency)
             : NULL;
     run->seen[COMPARE_SEEN_COLLECTORS] = s->meta.tier ? buf_detach(&collectors) : NULL;
+    run->session_id = s->meta.session_id ? mem_strdup(s->meta.session_id) : NULL;
     run->frameless = share_without_frames(c, run);
     buf_release(&collectors);
 }
@@ -59,6 +60,7 @@ void compare_release_seen(struct compare_run *run)
 {
     for (int k = 0; k < COMPARE_SEEN; k++)
         free(run->seen[k]);
+    free(run->session_id);
 }
 
 /* Each value that runs of the side have, once: "A", or "A, C". */
@@ -104,6 +106,31 @@ static char *difference(const struct compare *c, int what)
     return text;
 }
 
+/* The run before that is the same session; NULL: there is none. */
+static const struct compare_run *same_session(const struct compare *c, size_t r)
+{
+    const char *id = c->runs.a[r].session_id;
+
+    for (size_t i = 0; id && i < r; i++)
+        if (c->runs.a[i].session_id && !strcmp(c->runs.a[i].session_id, id))
+            return &c->runs.a[i];
+    return NULL;
+}
+
+/* A session that is there twice tells nothing of how runs differ. */
+static void note_twice(struct compare *c)
+{
+    for (size_t r = 0; r < c->runs.n; r++) {
+        const struct compare_run *run = &c->runs.a[r], *first = same_session(c, r);
+
+        if (first)
+            *vec_push(&c->out->notes) =
+                mem_printf("%s is the same session as %s (%s), and is counted as %s", run->label,
+                           first->label, run->session_id,
+                           first->side == run->side ? "another run, which it is not" : "the other side");
+    }
+}
+
 void compare_note_seen(struct compare *c)
 {
     static const char *const means[COMPARE_SEEN] = {
@@ -120,6 +147,7 @@ void compare_note_seen(struct compare *c)
             *vec_push(&c->out->notes) = mem_printf("%s%s%s", text, *means[k] ? ": " : "", means[k]);
         free(text);
     }
+    note_twice(c);
 }
 
 /* Processes are seen by all tiers, and what runs on devices by its own ways. */

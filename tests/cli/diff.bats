@@ -35,6 +35,19 @@ setup() {
     [[ $output == *"- node Process(pid=10,ppid=1)"* && $output == *"+ node Process(pid=20,ppid=1)"* ]]
 }
 
+@test "diff --topology --by-name: made-up names of shared memory are one" {
+    shm() {
+        printf '{"id": "SharedMemory(name=/dev/shm/%s,size=64)", "kind": "shm", "attrs": {"shm_name": "/dev/shm/%s", "shm_size": 64}}' "$1" "$1"
+    }
+    session one "$(process 1 x), $(shm sem.GjFesE), $(shm torch_1201_77_0), $(shm frames)" ""
+    session two "$(process 1 x), $(shm sem.78jOVF), $(shm torch_1444_9_0), $(shm frames)" ""
+    session three "$(process 1 x), $(shm sem.78jOVF), $(shm torch_1444_9_0), $(shm pixels)" ""
+    run -0 "$WPROF" diff --topology --by-name one two
+    run -1 "$WPROF" diff --topology --by-name one three
+    [[ $output == *"+ node "*pixels* && $output != *torch* ]]
+    run -1 "$WPROF" diff --topology one two
+}
+
 @test "diff --topology: gone, new, heavier, lighter, as text and as JSON" {
     run -1 "$WPROF" diff --topology --by-name b c
     [[ $output == *"+ node Process(z)"* && $output == *"> edge tcp Process(x) -- Process(y): 101 -> 901 bytes"* ]]
@@ -175,8 +188,9 @@ END
 }
 
 @test "diff: sides that were recorded otherwise are not judged by their functions, and it is said" {
-    printf 'app;slow 500\napp;fast 500\n' | "$WPROF" import --from folded -o one - 2>/dev/null
-    cp -r one two
+    for i in one two; do
+        printf 'app;slow 500\napp;fast 500\n' | "$WPROF" import --from folded -o $i - 2>/dev/null
+    done
     recorded one 'tier="A"' 'event="cpu-clock"' frequency=99
     recorded two 'tier="C"' 'event="cpu-clock"' frequency=499
     run -3 "$WPROF" diff --fail-above 5% one two
@@ -187,6 +201,18 @@ END
     recorded two 'tier="A"' frequency=99
     run -0 "$WPROF" diff --fail-above 5% one two
     [[ $output != *"note: "* ]]
+}
+
+@test "diff: one session given twice is said" {
+    for i in one two; do
+        printf 'app;f 100\n' | "$WPROF" import --from folded -o $i - 2>/dev/null
+    done
+    run -0 "$WPROF" diff --base one one --new two
+    [[ $output == *"note: one is the same session as one ("*"another run, which it is not"* ]]
+    run -0 "$WPROF" diff one one
+    [[ $output == *"note: one is the same session as one ("*"the other side"* ]]
+    run -0 "$WPROF" diff one two
+    [[ $output != *"same session"* ]]
 }
 
 @test "diff --only: a figure that was tested and is fine passes the gate" {
