@@ -7,6 +7,7 @@
 #include "base/map.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SMALL = 1024 }; /* bytes: such a copy costs its start and no more */
 
@@ -32,6 +33,7 @@ static const struct table_column node_columns[] = {
 struct sum {
     uint64_t key, second; /* second: what else the row is told by, the same for all of the key */
     uint64_t count, ns, alone, max, bytes, small;
+    uint64_t sized, sized_ns; /* of those whose bytes are told */
     double occupied, weighed; /* occupancy times ns; the ns of those that have one */
     uint32_t stack;
 };
@@ -58,7 +60,9 @@ static void add(struct sum *m, const struct event *ev, const struct gpu_work *w)
     m->ns += ev->dur;
     m->max = ev->dur > m->max ? ev->dur : m->max;
     m->bytes += w->bytes;
-    m->small += w->bytes < SMALL;
+    m->small += w->bytes && w->bytes < SMALL;
+    m->sized += w->bytes != 0;
+    m->sized_ns += w->bytes ? ev->dur : 0;
     if (!m->stack)
         m->stack = ev->stack;
     if (w->occupancy) {
@@ -174,11 +178,22 @@ void gpu_kernels_table(struct table *t, const struct gpu_trace *x, uint32_t devi
 
 /* ---- copies ---- */
 
+/* Between devices, over another path than on one of them. */
+#define PEER (1ull << 32)
+
+static uint64_t copy_key(const struct gpu_trace *x, const struct gpu_work *w)
+{
+    int peer = w->op == GPU_COPY && strstr(strtab_get(&x->s->strings, w->name), "PtoP");
+
+    return (peer ? PEER : 0) | (uint64_t)w->op << 16 | (uint64_t)w->from << 8 | w->to;
+}
+
 static char *copy_label(uint64_t key)
 {
-    if (key >> 16 == GPU_SET)
+    if ((key >> 16 & 0xff) == GPU_SET)
         return mem_printf("set %s", gpu_place_name(key & 0xff));
-    return mem_printf("copy %s -> %s", gpu_place_name(key >> 8 & 0xff), gpu_place_name(key & 0xff));
+    return mem_printf("copy %s -> %s%s", gpu_place_name(key >> 8 & 0xff), key & PEER ? "another " : "",
+                      gpu_place_name(key & 0xff));
 }
 
 void gpu_copies_table(struct table *t, const struct gpu_trace *x, uint32_t device)
@@ -193,7 +208,7 @@ void gpu_copies_table(struct table *t, const struct gpu_trace *x, uint32_t devic
         const struct gpu_work *w = gpu_work_of(x, ev);
 
         if (gpu_class_of(x, ev) == GPU_MOVE)
-            add(sum_of(&sums, (uint64_t)w->op << 16 | (uint64_t)w->from << 8 | w->to, 0), ev, w);
+            add(sum_of(&sums, copy_key(x, w), 0), ev, w);
     }
     order(&sums, 0, t);
     for (size_t i = 0; i < sums.list.n; i++) {
@@ -202,12 +217,12 @@ void gpu_copies_table(struct table *t, const struct gpu_trace *x, uint32_t devic
 
         c[0].text = copy_label(m->key);
         c[1].count = m->count;
-        c[2].count = m->bytes;
+        c[2].count = m->sized ? m->bytes : TABLE_NONE;
         c[3].count = m->ns;
-        c[4].share = m->ns ? (double)m->bytes / (double)m->ns * 1e9 : NAN;
-        c[5].count = m->bytes / m->count;
-        c[6].count = m->small;
-        c[7].text = m->ns ? mem_printf("%.2f GB/s", (double)m->bytes / (double)m->ns) : NULL;
+        c[4].share = m->sized_ns ? (double)m->bytes / (double)m->sized_ns * 1e9 : NAN;
+        c[5].count = m->sized ? m->bytes / m->sized : TABLE_NONE;
+        c[6].count = m->sized ? m->small : TABLE_NONE;
+        c[7].text = m->sized_ns ? mem_printf("%.2f GB/s", (double)m->bytes / (double)m->sized_ns) : NULL;
     }
     release(&sums);
 }

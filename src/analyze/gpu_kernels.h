@@ -13,9 +13,9 @@
  */
 void gpu_kernels_table(struct table *t, const struct gpu_trace *x, uint32_t device, size_t limit);
 
-/* Copies and sets by their ends. Columns: what ("copy pageable -> device", "set device"), count, bytes, ns,
- * bytes_per_s (null: of no length), mean_bytes, small (of less than 1 KiB), rate ("12.3 GB/s": of 10^9
- * bytes). */
+/* Copies and sets by their ends. Columns: what ("copy pageable -> device", "set device", "copy device ->
+ * another device"), count, bytes (this and what is made of it null: not told), ns, bytes_per_s (null: of no
+ * length), mean_bytes, small (of less than 1 KiB), rate ("12.3 GB/s": of 10^9 bytes). */
 void gpu_copies_table(struct table *t, const struct gpu_trace *x, uint32_t device);
 
 /* Nodes of graphs. Columns: graph, node, name, count, total_ns, where (the function that asked for it). */

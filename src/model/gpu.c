@@ -19,8 +19,8 @@ const char *gpu_op_name(unsigned op)
 }
 
 static const char *const places[GPU_PLACES] = {
-    [GPU_PLACE_UNKNOWN] = "?", [GPU_PAGEABLE] = "pageable", [GPU_PINNED] = "pinned",
-    [GPU_DEVICE] = "device",   [GPU_ARRAY] = "array",       [GPU_MANAGED] = "managed",
+    [GPU_PLACE_UNKNOWN] = "?", [GPU_PAGEABLE] = "pageable", [GPU_PINNED] = "pinned", [GPU_DEVICE] = "device",
+    [GPU_ARRAY] = "array",     [GPU_MANAGED] = "managed",   [GPU_HOST] = "host",
 };
 
 const char *gpu_place_name(unsigned place)

@@ -45,6 +45,7 @@ enum gpu_place {
     GPU_DEVICE,
     GPU_ARRAY,
     GPU_MANAGED,
+    GPU_HOST, /* pageable or pinned: AMD's traces don't tell */
     GPU_PLACES
 };
 

@@ -178,6 +178,39 @@ static void kernels_in_numbers(void **state)
     gpu_fixture_release(&f);
 }
 
+/* Copies whose bytes are not told, as in AMD's traces, have no rate; copies to another device are apart. */
+static void copies_of_unknown_size(void **state)
+{
+    const struct gpu_work host = {.op = GPU_COPY, .device = 1, .from = GPU_HOST, .to = GPU_DEVICE},
+                          dtod = {.op = GPU_COPY,
+                                  .device = 1,
+                                  .from = GPU_DEVICE,
+                                  .to = GPU_DEVICE,
+                                  .bytes = 4000};
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    struct table t;
+
+    gpu_fixture_init(&f, 0, 100000);
+    gpu_fixture_gpu(&f, "Memcpy HtoD (Host -> Device)", host, 0, 1000, 31000);
+    gpu_fixture_gpu(&f, "Memcpy DtoD (Device -> Device)", dtod, 0, 40000, 50000);
+    gpu_fixture_gpu(&f, "Memcpy PtoP (Device -> Device)", dtod, 0, 60000, 80000);
+    gpu_trace_init(&x, &f.s);
+    gpu_copies_table(&t, &x, UINT32_MAX);
+    assert_int_equal(table_rows(&t), 3);
+    assert_string_equal(gpu_cell(&t, 0, "what")->text, "copy host -> device");
+    assert_int_equal(gpu_cell(&t, 0, "bytes")->count, TABLE_NONE);
+    assert_int_equal(gpu_cell(&t, 0, "mean_bytes")->count, TABLE_NONE);
+    assert_int_equal(gpu_cell(&t, 0, "small")->count, TABLE_NONE);
+    assert_null(gpu_cell(&t, 0, "rate")->text);
+    assert_string_equal(gpu_cell(&t, 1, "what")->text, "copy device -> another device");
+    assert_string_equal(gpu_cell(&t, 1, "rate")->text, "0.20 GB/s");
+    assert_string_equal(gpu_cell(&t, 2, "what")->text, "copy device -> device");
+    table_release(&t);
+    gpu_trace_release(&x);
+    gpu_fixture_release(&f);
+}
+
 /* cudaStreamSynchronize and what CUPTI tells of the same wait are one. */
 static void stalls_count_once(void **state)
 {
@@ -332,15 +365,11 @@ static void cut_pieces_keep_their_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unions_of_time),
-        cmocka_unit_test(devices_in_numbers),
-        cmocka_unit_test(streams_in_numbers),
-        cmocka_unit_test(kernels_in_numbers),
-        cmocka_unit_test(stalls_count_once),
-        cmocka_unit_test(odd_records_are_counted),
-        cmocka_unit_test(ranks_and_processes_apart),
-        cmocka_unit_test(flames_end_in_kernels),
-        cmocka_unit_test(cut_pieces_keep_their_call),
+        cmocka_unit_test(unions_of_time),          cmocka_unit_test(devices_in_numbers),
+        cmocka_unit_test(streams_in_numbers),      cmocka_unit_test(kernels_in_numbers),
+        cmocka_unit_test(copies_of_unknown_size),  cmocka_unit_test(stalls_count_once),
+        cmocka_unit_test(odd_records_are_counted), cmocka_unit_test(ranks_and_processes_apart),
+        cmocka_unit_test(flames_end_in_kernels),   cmocka_unit_test(cut_pieces_keep_their_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

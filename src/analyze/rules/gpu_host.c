@@ -334,7 +334,8 @@ void check_gpu_pageable(struct rule_run *r, const struct rule_data *d)
 static int is_blocking(struct rule_run *r, const struct rule_data *d, const struct gpu_work *w,
                        const char *call)
 {
-    int small = w->op == GPU_COPY && (w->from == GPU_PAGEABLE || w->from == GPU_PLACE_UNKNOWN) &&
+    int small = w->op == GPU_COPY &&
+                (w->from == GPU_PAGEABLE || w->from == GPU_HOST || w->from == GPU_PLACE_UNKNOWN) &&
                 (double)w->bytes <= rule_threshold(r, "bytes");
 
     return (w->op == GPU_COPY || w->op == GPU_SET) && !small && *call && !strstr(call, "Async") &&

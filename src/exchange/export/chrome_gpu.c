@@ -69,8 +69,13 @@ void chrome_gpu_release(struct chrome *w)
 /* ---- what ran ---- */
 
 static const char *const places[GPU_PLACES] = {
-    [GPU_PLACE_UNKNOWN] = "Unknown", [GPU_PAGEABLE] = "Pageable", [GPU_PINNED] = "Pinned",
-    [GPU_DEVICE] = "Device",         [GPU_ARRAY] = "Array",       [GPU_MANAGED] = "Managed",
+    [GPU_PLACE_UNKNOWN] = "Unknown",
+    [GPU_PAGEABLE] = "Pageable",
+    [GPU_PINNED] = "Pinned",
+    [GPU_DEVICE] = "Device",
+    [GPU_ARRAY] = "Array",
+    [GPU_MANAGED] = "Managed",
+    [GPU_HOST] = "Host",
 };
 
 static const char *place(unsigned p)
@@ -80,7 +85,7 @@ static const char *place(unsigned p)
 
 static char side(unsigned p)
 {
-    return p == GPU_PAGEABLE || p == GPU_PINNED ? 'H' : p == GPU_ARRAY ? 'A' : 'D';
+    return p == GPU_PAGEABLE || p == GPU_PINNED || p == GPU_HOST ? 'H' : p == GPU_ARRAY ? 'A' : 'D';
 }
 
 void chrome_gpu_name(const char *name, const struct gpu_work *work, struct buf *out)

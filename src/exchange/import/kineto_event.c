@@ -118,11 +118,9 @@ static void set_device(struct gpu_work *w, const struct trace_event *ev)
 
 static uint8_t place(const char *s, size_t n)
 {
-    static const char *const names[GPU_PLACES] = {[GPU_PAGEABLE] = "Pageable",
-                                                  [GPU_PINNED] = "Pinned",
-                                                  [GPU_DEVICE] = "Device",
-                                                  [GPU_ARRAY] = "Array",
-                                                  [GPU_MANAGED] = "Managed"};
+    static const char *const names[GPU_PLACES] = {
+        [GPU_PAGEABLE] = "Pageable", [GPU_PINNED] = "Pinned",   [GPU_DEVICE] = "Device",
+        [GPU_ARRAY] = "Array",       [GPU_MANAGED] = "Managed", [GPU_HOST] = "Host"};
 
     for (unsigned p = GPU_PAGEABLE; p < GPU_PLACES; p++)
         if (strlen(names[p]) == n && !memcmp(names[p], s, n))
@@ -130,12 +128,14 @@ static uint8_t place(const char *s, size_t n)
     return GPU_PLACE_UNKNOWN;
 }
 
-/* "Memcpy HtoD (Pinned -> Device)" */
+/* "Memcpy HtoD (Pinned -> Device)", "Memset (Device)" */
 static void set_places(struct gpu_work *w, const char *name)
 {
     const char *open = strrchr(name, '('), *arrow = open ? strstr(open, " -> ") : NULL;
     const char *close = arrow ? strchr(arrow, ')') : NULL;
 
+    if (w->op == GPU_SET && open && strchr(open, ')'))
+        w->to = place(open + 1, (size_t)(strchr(open, ')') - open - 1));
     if (!close)
         return;
     w->from = place(open + 1, (size_t)(arrow - open - 1));
@@ -263,7 +263,7 @@ static void take_device(struct kineto *k, const struct category *c)
         return;
     w.name = strtab_add(&k->s->strings, buf_str(&k->r.ev.name));
     set_device(&w, &k->r.ev);
-    if (c->kind == COPY)
+    if (c->kind == COPY || c->kind == SET)
         set_places(&w, buf_str(&k->r.ev.name));
     ev.value = trace_u64(&k->r.ev.args[TRACE_CORRELATION]);
     push(k, &ev, c, kineto_work(k, &w));

@@ -151,8 +151,8 @@ static uint32_t copy_name(struct nsys *x, int64_t kind, const struct gpu_work *w
 {
     static const char *const kinds[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                         "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-    static const char *const places[GPU_PLACES] = {"Unknown", "Pageable", "Pinned",
-                                                   "Device",  "Array",    "Managed"};
+    static const char *const places[GPU_PLACES] = {"Unknown", "Pageable", "Pinned", "Device",
+                                                   "Array",   "Managed",  "Host"};
     const char *how = kind > 0 && kind < (int64_t)ARRAY_SIZE(kinds) ? kinds[kind] : "?";
     struct buf text = {0};
     uint32_t id;
