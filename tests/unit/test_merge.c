@@ -158,6 +158,13 @@ static void a_thread_of_two_recordings_is_one(void **state)
         merge_fixture_event(st, EVENT_OFFCPU, 1, st->events.a[0].ts, 1)->attr = waits_add(&st->waits, &w);
         store_events_sort(st->events.a, st->events.n, 1);
     }
+    /* It had executed another program before. */
+    s[1].store.tasks.list.a[0].image = 1;
+    *vec_push(&s[1].store.tasks.list) = s[1].store.tasks.list.a[0];
+    s[1].store.tasks.list.a[1].image = 2;
+    s[1].store.tasks.list.a[1].leader = 2;
+    for (size_t i = 0; i < s[1].store.events.n; i++)
+        s[1].store.events.a[i].task = s[1].store.events.a[i].task ? 2 : 0;
     merge_fixture_merge(&m, s, RANKS, CLOCKS_BEST);
     for (size_t i = 0; i < m.store.events.n; i++) {
         const struct event *ev = &m.store.events.a[i];

@@ -201,8 +201,9 @@ static void number_tasks(struct merge_ids *x, const uint8_t *own, uint8_t *keep)
             keep[i + 1] = 1;
             continue;
         }
+        /* Who is only named is so by the last program that it executed. */
         x->task[i + 1] = there && is_last_program(from, i) && !is_theirs(x->to, there) ? there : new_task(x);
-        if (at)
+        if (at && is_last_program(from, i))
             *known(x, &from->list.a[i]) = x->task[i + 1];
     }
 }
