@@ -286,6 +286,19 @@ static void blocked(void **state)
     assert_string_equal(case_found(x, "blocked")->title, "The main thread sleeps, in nap");
 }
 
+/* A server's event loop that waits for what comes next, where its requests are marked. */
+static void idle_loop(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t select = PY({"BaseEventLoop._run_once", "/usr/lib/python3.11/asyncio/base_events.py"},
+                         {"EpollSelector.select", "/usr/lib/python3.11/selectors.py"});
+
+    case_wait(x, x->lead, select, 0, 5000, (struct waiting){.reason = WAIT_POLL});
+    case_is(x, "blocked", CHECK_FOUND);
+    case_mark(x, "request 1", 5000, 100);
+    case_is(x, "blocked", CHECK_CLEAN);
+}
+
 static void sched_delay(void **state)
 {
     struct rules_case *x = *state;
@@ -616,6 +629,7 @@ int main(void)
         T(lock_of_many),
         T(short_waits),
         T(shared_cpu),
+        T(idle_loop),
         T(sched_delay),
         T(gil_wait),
         T(gil_wait_of_others),

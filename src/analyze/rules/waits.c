@@ -336,14 +336,35 @@ static void tell_blocked(struct finding *x, const struct lead_time *t, unsigned 
     }
 }
 
+/* An event loop that waits for the next event: nothing is to be done then. Where steps or requests are
+ * marked, what each of them waits for is told by them. */
+static int is_idle_loop(const struct rule_data *d, const struct lead_time *t)
+{
+    static const struct place_match loops[] = {{"_run_once", "asyncio/base_events.py", NULL},
+                                               {"run_forever", "asyncio/base_events.py", NULL},
+                                               {"uv__io_poll", NULL, NULL},
+                                               {"guest_tick", "trio/_core/_run.py", NULL},
+                                               {"unrolled_run", "trio/_core/_run.py", NULL}};
+    uint8_t *in = places_match(&d->places, loops, ARRAY_SIZE(loops));
+    uint64_t ns = 0;
+
+    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
+        ns += in[i] ? t->where.of[i] : 0;
+    free(in);
+    return d->units.list.n && ns > t->where.sum / 2;
+}
+
 void check_blocked(struct rule_run *r, const struct rule_data *d)
 {
     for (unsigned reason = 0; reason <= WAIT_OTHER; reason++) {
         struct lead_time t;
+        struct words w = {0};
 
         collect(&t, NULL, d, is_cause, reason);
         lead_time_short(&t, d, reason);
-        if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
+        if (reason == WAIT_POLL && is_idle_loop(d, &t)) {
+            rule_note(r, "its event loop had nothing to do for %s", words_ns(&w, t.ns));
+        } else if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
             struct finding *x = rule_found(r);
             uint32_t node = places_hot(&d->places, &t.where, HOT_LEAST, NULL);
             uint64_t self;
