@@ -84,16 +84,48 @@ struct {
     __type(value, struct py_cache);
 } py_threads SHARED_MAP;
 
-/* Code objects whose names have been sent, each at the place of its hash. One that another drives out is sent
- * again: that is cheaper than a hash table that never forgets one, at three lines of cache a look. */
-enum { PY_SEEN_LOG = 15 };
+/*
+ * Between two samples the program drives all that a walk reads out of the CPU's caches, and most of what a
+ * walk costs is to get it back, page by page and line by line. An array of less than 32 KiB, the kernel's own
+ * part of it included, lies in the kernel's linear mapping, which has large pages: the next two are that
+ * small.
+ */
+
+/* Code objects whose names have been sent, each by its tag at one of two places. One that others drive out is
+ * sent again: that is cheaper than a hash table that never forgets one, at three lines of cache a look. */
+enum { PY_SEEN_SETS = 2000 };
+
+struct py_seen_set {
+    __u64 tag[2]; /* the younger first; 0: none */
+};
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1 << PY_SEEN_LOG);
+    __uint(max_entries, PY_SEEN_SETS);
     __type(key, __u32);
-    __type(value, struct wire_pykey);
+    __type(value, struct py_seen_set);
 } py_seen SHARED_MAP;
+
+/*
+ * Rows found lately, by pc and slice: the return addresses of a program's stacks are few, and one line of
+ * cache here saves the two binary searches, which on torch's tables touch some thirty. All CPUs and programs
+ * share them, without a lock: word is {slice, cfa, rule, bp}, check the pc mixed with it, so that halves of
+ * two entries don't look like one.
+ */
+enum { ROW_WAYS = 4, ROW_SETS = 496 };
+
+struct row_set {
+    struct {
+        __u64 check, word;
+    } way[ROW_WAYS]; /* the youngest first */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, ROW_SETS); /* set at open, with config_row_sets: more where there are many CPUs */
+    __type(key, __u32);
+    __type(value, struct row_set);
+} row_sets SHARED_MAP;
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -105,6 +137,8 @@ struct {
 /* Defined in proc.bpf.c. */
 extern __u32 own_pidns_level; /* of wprof's own pid namespace, 0: the initial one; own_level sets it */
 extern const volatile __u32 config_whole_machine; /* follow every process, found at its first sample */
+
+extern const volatile __u32 config_row_sets;
 
 extern const volatile __u32 config_clock; /* measure our own time: the kernel doesn't do it for us */
 

@@ -12,6 +12,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 __u32 own_pidns_level = 0;
 const volatile __u32 config_whole_machine = 0;
+const volatile __u32 config_row_sets = ROW_SETS;
 const volatile __u32 config_clock = 0;
 
 static __always_inline void control_lost(void)

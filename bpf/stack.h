@@ -33,19 +33,6 @@ enum {
     STACK_NATIVE_SLACK = 2,
 };
 
-/*
- * Rows found lately, by pc and slice: the return addresses of a program's stacks are few, and one line of
- * cache here saves the two binary searches, which on torch's tables touch some thirty. Per CPU, not shared
- * between programs.
- */
-struct stack_row {
-    __u64 pc;
-    struct unw_row row;
-    __u32 slice, pad;
-};
-
-enum { STACK_ROWS_LOG = 12, STACK_ROWS = 1 << STACK_ROWS_LOG };
-
 /* Scratch of one program on one CPU. `sample` and `words` are what crosses, in one piece. */
 struct stack_scratch {
     struct walk_regs regs; /* of the frame that comes next */
@@ -60,7 +47,6 @@ struct stack_scratch {
     struct py_walk py;
     struct unw_row row; /* of the frame at hand */
     __u32 slice, pad2;
-    struct stack_row rows[STACK_ROWS];
     struct wire_sample sample;
     __u64 words[STACK_WORDS];
 };
@@ -68,10 +54,10 @@ struct stack_scratch {
 /* The golden ratio's multiplier (Knuth, The Art of Computer Programming, 6.4). */
 #define STACK_GOLDEN 0x9e3779b97f4a7c15ULL
 
-/* A place among 2^log for a key. */
-static __always_inline __u32 stack_place(__u64 key, __u32 log)
+/* A place among n for a key. */
+static __always_inline __u32 stack_place(__u64 key, __u32 n)
 {
-    return (key * STACK_GOLDEN >> (64 - log)) & ((1u << log) - 1);
+    return (key * STACK_GOLDEN >> 32) * n >> 32;
 }
 
 /* The mapping of pc into s->near. */
@@ -165,21 +151,52 @@ static __always_inline enum walk_status stack_search(struct stack_scratch *s, __
     return WALK_RUNNING;
 }
 
+/* A row in one word, and the check that goes with it. */
+static __always_inline __u64 stack_row_word(const struct stack_scratch *s)
+{
+    return (__u64)s->slice << 32 | (__u32)(__u16)s->row.cfa << 16 | (__u32)s->row.rule << 8 | (__u8)s->row.bp;
+}
+
+static __always_inline struct row_set *stack_row_set(const struct stack_scratch *s, __u64 pc)
+{
+    __u32 place = stack_place(pc ^ (__u64)s->slice << 40, config_row_sets);
+
+    return bpf_map_lookup_elem(&row_sets, &place);
+}
+
+/* 1: the row at pc was found lately, and is in s->row. */
+static __always_inline int stack_row_known(struct stack_scratch *s, const struct row_set *set, __u64 pc)
+{
+    for (int i = 0; i < ROW_WAYS; i++) {
+        __u64 word = *(volatile const __u64 *)&set->way[i].word;
+        __u64 check = *(volatile const __u64 *)&set->way[i].check;
+
+        if ((check ^ word * STACK_GOLDEN) != pc || word >> 32 != s->slice || !word)
+            continue;
+        s->row.cfa = word >> 16;
+        s->row.rule = word >> 8;
+        s->row.bp = word;
+        return 1;
+    }
+    return 0;
+}
+
 static __always_inline enum walk_status stack_row(struct stack_scratch *s, __u64 pc)
 {
-    struct stack_row *c = &s->rows[stack_place(pc, STACK_ROWS_LOG)];
+    struct row_set *set = stack_row_set(s, pc);
     enum walk_status st;
+    __u64 word;
 
-    if (c->pc == pc && c->slice == s->slice) {
-        s->row = c->row;
+    if (set && stack_row_known(s, set, pc))
         return WALK_RUNNING;
-    }
     st = stack_search(s, pc);
-    if (st == WALK_RUNNING && s->row.rule != UNW_NONE) {
-        c->pc = pc;
-        c->slice = s->slice;
-        c->row = s->row;
-    }
+    if (!set || st != WALK_RUNNING || s->row.rule == UNW_NONE)
+        return st;
+    for (int i = ROW_WAYS - 1; i > 0; i--)
+        set->way[i] = set->way[i - 1];
+    word = stack_row_word(s);
+    set->way[0].word = word;
+    set->way[0].check = pc ^ word * STACK_GOLDEN;
     return st;
 }
 
@@ -261,17 +278,26 @@ static long stack_python_find(__u32 i, void *ctx)
     return !py_find(0, c->layout, c->proc, &c->s->py);
 }
 
-/* Sends the names of a code object that is new. Ring space first: a key in py_seen promises that they went
+/* What tells a code object from all others, in one word that is not 0. */
+static __always_inline __u64 stack_python_tag(const struct wire_pykey *k)
+{
+    __u64 h = (k->code ^ (__u64)k->name << 32) * STACK_GOLDEN;
+
+    h = (h ^ h >> 32 ^ ((__u64)k->generation << 32 | k->firstline)) * STACK_GOLDEN;
+    return (h ^ h >> 32) | 1;
+}
+
+/* Sends the names of a code object that is new. Ring space first: a tag in py_seen promises that they went
  * out. */
 static __always_inline void stack_python_name(struct stack_python *c, const struct py_frame *f)
 {
     struct wire_pykey key = {f->code, c->proc->generation, f->firstline, f->name, 0};
-    __u32 place = stack_place(f->code + c->proc->generation, PY_SEEN_LOG);
-    struct wire_pykey *seen = bpf_map_lookup_elem(&py_seen, &place);
+    __u64 tag = stack_python_tag(&key);
+    __u32 place = stack_place(tag, PY_SEEN_SETS);
+    struct py_seen_set *seen = bpf_map_lookup_elem(&py_seen, &place);
     struct wire_pycode *r;
 
-    if (!seen || (seen->code == key.code && seen->generation == key.generation &&
-                  seen->firstline == key.firstline && seen->name == key.name))
+    if (!seen || seen->tag[0] == tag || seen->tag[1] == tag)
         return;
     r = bpf_ringbuf_reserve(&control, sizeof(*r), 0);
     if (!r) {
@@ -288,7 +314,8 @@ static __always_inline void stack_python_name(struct stack_python *c, const stru
     py_copy_str(0, c->layout, &c->s->py, c->s->py.name, &r->func);
     py_copy_str(0, c->layout, &c->s->py, c->s->py.filename, &r->file);
     bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-    *seen = key;
+    seen->tag[1] = seen->tag[0];
+    seen->tag[0] = tag;
 }
 
 static long stack_python_step(__u32 i, void *ctx)

@@ -205,6 +205,9 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
     b->skel->rodata->config_whole_machine = how->whole_machine;
     b->skel->rodata->config_clock = b->stats_fd < 0;
     b->skel->rodata->config_late = (with & WITH_LATE) != 0;
+    b->skel->rodata->config_row_sets = /* what does for four CPUs, as often as there are so many */
+        bpf_map__max_entries(b->skel->maps.row_sets) * ((how->cpus + 3) / 4);
+    bpf_map__set_max_entries(b->skel->maps.row_sets, b->skel->rodata->config_row_sets);
     bpf_map__set_max_entries(b->skel->maps.cpu_scratch, how->cpus);
     bpf_map__set_max_entries(b->skel->maps.gpu_scratch, b->gpu_wanted ? how->cpus : 1);
     bpf_map__set_max_entries(b->skel->maps.gpu_cpus, b->gpu_wanted ? how->cpus : 1);
