@@ -23,6 +23,8 @@ void intern_release(struct intern *n)
 {
     map_release(&n->kernel);
     map_release(&n->memo);
+    for (size_t i = 0; i < INTERN_LASTS; i++)
+        vec_release(&n->last[i].steps);
     vec_release(&n->raw);
 }
 
@@ -30,6 +32,8 @@ void intern_ids(struct intern *n, struct store_visit *v)
 {
     store_visit_cache(v, &n->kernel);
     store_visit_cache(v, &n->memo);
+    for (size_t i = 0; i < INTERN_LASTS; i++)
+        n->last[i].of = 0;
 }
 
 uint32_t intern_marker(struct intern *n, const char *text)
@@ -127,9 +131,14 @@ static uint32_t native_frame(struct intern *n, struct process *p, const struct r
     return id;
 }
 
+static uint64_t hash_process(const struct process *p)
+{
+    return p ? hash_mix(p->start ^ p->epoch, p->tgid) : 0;
+}
+
 static uint64_t hash_raw(const struct intern *n, const struct process *p)
 {
-    uint64_t h = p ? hash_mix(p->start ^ p->epoch, p->tgid) : 0;
+    uint64_t h = hash_process(p);
 
     for (size_t i = 0; i < n->raw.n; i++) {
         const struct raw_frame *r = &n->raw.a[i];
@@ -139,23 +148,58 @@ static uint64_t hash_raw(const struct intern *n, const struct process *p)
     return h ? h : 1;
 }
 
+static struct intern_last *last_of(struct intern *n, const struct process *p)
+{
+    uint64_t of = hash_process(p) | 1;
+    struct intern_last *l = &n->last[of >> 32 & (INTERN_LASTS - 1)];
+
+    if (l->of != of)
+        vec_clear(&l->steps);
+    l->of = of;
+    return l;
+}
+
+static int is_same(const struct raw_frame *a, const struct raw_frame *b)
+{
+    return a->addr == b->addr && a->frame == b->frame && a->kind == b->kind && a->exact == b->exact;
+}
+
+static uint32_t frame_of(struct intern *n, struct process *p, const struct raw_frame *r)
+{
+    if (r->kind == FRAME_KERNEL)
+        return kernel_frame(n, r);
+    return r->kind == FRAME_NATIVE ? native_frame(n, p, r) : r->frame;
+}
+
+/* Most of a stack is as it was a moment ago: what is the same from the root on needs no look into any table.
+ */
+static uint32_t push_all(struct intern *n, struct process *p)
+{
+    struct intern_last *l = last_of(n, p);
+    uint32_t id = 0;
+
+    for (size_t depth = 0; depth < n->raw.n; depth++) {
+        const struct raw_frame *r = &n->raw.a[n->raw.n - 1 - depth];
+
+        if (depth < l->steps.n && is_same(&l->steps.a[depth].raw, r)) {
+            id = l->steps.a[depth].id;
+            continue;
+        }
+        id = stacks_push(&n->store->stacks, id, frame_of(n, p, r));
+        l->steps.n = depth; /* what was there further in hung on another frame */
+        *vec_push(&l->steps) = (struct intern_step){*r, id};
+    }
+    return id;
+}
+
 uint32_t intern_end(struct intern *n, struct process *p)
 {
     uint64_t hash = hash_raw(n, p), *slot = map_get(&n->memo, hash);
-    uint32_t id = 0;
+    uint32_t id;
 
     if (slot)
         return (uint32_t)*slot;
-    for (size_t i = n->raw.n; i-- > 0;) {
-        const struct raw_frame *r = &n->raw.a[i];
-        uint32_t frame = r->frame;
-
-        if (r->kind == FRAME_KERNEL)
-            frame = kernel_frame(n, r);
-        else if (r->kind == FRAME_NATIVE)
-            frame = native_frame(n, p, r);
-        id = stacks_push(&n->store->stacks, id, frame);
-    }
+    id = push_all(n, p);
     if (n->memo.n >= MEMO_MAX)
         map_release(&n->memo);
     *map_put(&n->memo, hash) = id;

@@ -21,12 +21,26 @@ struct raw_frame {
     uint64_t addr;  /* native, kernel */
 };
 
+/* A frame of the stack that a process had last, outermost first, and the stack's id up to it. */
+struct intern_step {
+    struct raw_frame raw;
+    uint32_t id;
+};
+
+enum { INTERN_LASTS = 16 }; /* processes whose last stack is kept; a power of two */
+
+struct intern_last {
+    uint64_t of; /* hash of the process and its epoch; 0: none */
+    VEC(struct intern_step) steps;
+};
+
 struct intern {
     struct store *store;
     struct modules *modules; /* that the processes' mappings name */
     uint32_t kernel_module;
-    struct map kernel;         /* address -> frame */
-    struct map memo;           /* hash of a raw stack -> stack id */
+    struct map kernel; /* address -> frame */
+    struct map memo;   /* hash of a raw stack -> stack id */
+    struct intern_last last[INTERN_LASTS];
     VEC(struct raw_frame) raw; /* the one being put together, innermost first */
 };
 

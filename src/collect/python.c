@@ -32,6 +32,7 @@ void pythons_release(struct pythons *py)
 void pythons_ids(struct pythons *py, struct store_visit *v)
 {
     store_visit_cache(v, &py->frames);
+    memset(py->lately, 0, sizeof(py->lately));
     store_visit_frame(v, &py->unnamed);
 }
 
@@ -246,14 +247,20 @@ uint32_t pythons_frame(struct pythons *py, struct process *p, const struct py_fr
     uint32_t generation = p->python->generation, code;
     uint64_t key = hash_mix(code_hash(generation, f->code, f->name, f->firstline),
                             (uint64_t)(uint32_t)f->lasti << 1 | (f->flags & PY_FRAME_LINE_UNSURE ? 1 : 0));
-    uint64_t *slot = map_get(&py->frames, key);
+    struct python_lately *lately = &py->lately[key >> 32 & (PYTHON_LATELY - 1)];
+    uint64_t *slot;
     struct frame frame = {.kind = FRAME_PYTHON};
     const struct py_code *c;
     uint32_t id;
     int unsure;
 
-    if (slot)
-        return (uint32_t)*slot;
+    if (lately->frame && lately->key == key)
+        return lately->frame;
+    slot = map_get(&py->frames, key);
+    if (slot) {
+        *lately = (struct python_lately){key, (uint32_t)*slot};
+        return lately->frame;
+    }
     code = py_codes_find(&py->codes, generation, f);
     if (!code) {
         track_gather(py->track); /* its names may have been sent since the control ring was last read */

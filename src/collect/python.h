@@ -25,6 +25,15 @@ struct process_python {
     uint8_t misfits;     /* looks that found something else */
 };
 
+/* A frame found lately: most of a stack's are those of the one before, and so few lines of cache hold them.
+ */
+struct python_lately {
+    uint64_t key;
+    uint32_t frame; /* 0: none */
+};
+
+enum { PYTHON_LATELY = 256 }; /* a power of two */
+
 struct pythons {
     struct store *store;
     struct meta *meta;
@@ -35,6 +44,7 @@ struct pythons {
     VEC(struct py_layout) layouts; /* as the kernel's side has them */
     uint32_t generation;
     struct map frames; /* hash of {code object, instruction} -> frame id */
+    struct python_lately lately[PYTHON_LATELY];
     struct map copies; /* hash of a code object's identity -> struct wire_pycode *, until it is needed */
     struct py_process *memory;
     uint32_t unnamed;    /* frame of code that could not be named any more; 0: none so far */
