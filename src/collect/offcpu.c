@@ -478,7 +478,7 @@ static void offcpu_counters(struct collector *c)
     store_set_counter(s, "offcpu.walk_ns", st.walk_ns);
     store_set_counter(s, "offcpu.gil_waits", c->trace->gils.waits);
     store_set_counter(s, "offcpu.gil_ns", c->trace->gils.ns);
-    if (bpfside_off_cost(c->trace->bpf, &ns, &runs) == 0) {
+    if ((!c->running || trace_costs_due(c->trace)) && !bpfside_off_cost(c->trace->bpf, &ns, &runs)) {
         store_set_counter(s, "offcpu.bpf_ns", ns + st.late_ns);
         store_set_counter(s, "offcpu.bpf_runs", runs);
     }

@@ -29,8 +29,8 @@ struct handler {
     void *arg;
 };
 
-/* How often the targets' run time is added up before the end: what a killed recorder leaves is that old at
- * most. */
+/* How often the targets' run time is added up, and what our programs in the kernel took, before the end: what
+ * a killed recorder leaves is that old at most. */
 #define RUNTIME_TURN_NS 5000000000ull
 
 struct trace_private {
@@ -40,6 +40,7 @@ struct trace_private {
     int users, begun;
     uint64_t counted;     /* when the counters were last set */
     uint64_t ran_at, ran; /* when the targets' run time was last added up, and what it was */
+    int costs;            /* it is time to ask what our programs took: each is a system call */
     VEC(int) fds;         /* duplicates of epoll_fd, for all users but the first */
     size_t followed;      /* of the context's targets: it gets more */
     uint64_t gathered;    /* time up to which all records of changes have been read */
@@ -350,8 +351,8 @@ void trace_counters(struct trace *t, int final)
     if (!final && t->own->counted && now - t->own->counted < TURN_MS * 1000000ull / 2)
         return; /* for another collector, just now */
     t->own->counted = now;
-    if (final || t->ctx->ring ||
-        now - t->own->ran_at >= RUNTIME_TURN_NS) { /* it looks at every thread of the machine */
+    t->own->costs = final || t->ctx->ring || now - t->own->ran_at >= RUNTIME_TURN_NS;
+    if (t->own->costs) { /* it looks at every thread of the machine */
         t->own->ran =
             runtime_now(&t->runtime, t->bpf, &t->who, track_processes(t->track), t->ctx->whole_machine);
         t->own->ran_at = now;
@@ -370,9 +371,16 @@ void trace_counters(struct trace *t, int final)
     store_set_counter(s, "cpu.slices_refused", ts.slices_refused);
     store_set_counter(s, "target.cpu_ns", t->own->ran);
     store_set_counter(s, "own.tables_ns", ts.tables_ns);
+    if (!t->own->costs)
+        return;
     bpfside_cost(t->bpf, final, &ns, &runs);
     store_set_counter(s, "cpu.bpf_ns", ns);
     store_set_counter(s, "cpu.bpf_runs", runs);
+}
+
+int trace_costs_due(const struct trace *t)
+{
+    return t->own->costs;
 }
 
 int trace_alive(const struct trace *t)

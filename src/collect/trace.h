@@ -47,6 +47,8 @@ int trace_handles(const struct trace *t, uint32_t type); /* somebody takes these
 struct store_visit;
 void trace_ids(struct trace *t, struct store_visit *v); /* model/store_visit.h; more than once is fine */
 void trace_counters(struct trace *t, int final);
+/* The last trace_counters() asked what our programs took: every few seconds. */
+int trace_costs_due(const struct trace *t);
 int trace_alive(const struct trace *t); /* followed processes that are still there */
 
 /* The process of a record's task, NULL for a kernel thread; and its task id. */

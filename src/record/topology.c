@@ -471,7 +471,7 @@ static void topology_counters(struct collector *c)
         return;
     bpfside_lost(c->trace->bpf, &lost);
     store_set_counter(s, "topology.messages_lost", lost.flow_messages + c->flows.left_messages);
-    if (!bpfside_flows_cost(c->trace->bpf, &ns, &runs)) {
+    if ((c->over || trace_costs_due(c->trace)) && !bpfside_flows_cost(c->trace->bpf, &ns, &runs)) {
         store_set_counter(s, "topology.bpf_ns", ns);
         store_set_counter(s, "topology.bpf_runs", runs);
     }
