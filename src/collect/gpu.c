@@ -9,6 +9,7 @@
 #include "collect/gpu_driver.h"
 #include "collect/gpu_logs.h"
 #include "collect/gpu_told.h"
+#include "collect/trace.h"
 #include "model/collector.h"
 #include "model/store_visit.h"
 #include "platform/clock.h"
@@ -96,13 +97,22 @@ static int gpu_fd(struct collector *c)
     return c->timer_fd;
 }
 
+/* Mappings are heard of one by one where the kernel tells of them: then /proc need not be read, which takes
+ * milliseconds for a process with torch in it. */
+static int may_have_cuda(const struct collector *c)
+{
+    struct trace *t = c->ctx->trace;
+
+    return !t || trace_poll(t, NULL) || trace_mapped(t, "/libcuda.so");
+}
+
 /* As long as no agent has come: after 1, 2, 4 ... seconds, since mappings are many. */
 static void look_for_cuda(struct collector *c)
 {
     struct pid_list all = {0};
 
     c->turns++;
-    if (c->logs.files.n || (c->turns & (c->turns - 1)))
+    if (c->logs.files.n || (c->turns & (c->turns - 1)) || !may_have_cuda(c))
         return;
     for (size_t i = 0; i < c->ctx->targets.n; i++)
         *vec_push(&all.list) = c->ctx->targets.a[i];

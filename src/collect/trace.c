@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
@@ -381,6 +382,20 @@ void trace_counters(struct trace *t, int final)
 int trace_costs_due(const struct trace *t)
 {
     return t->own->costs;
+}
+
+int trace_mapped(const struct trace *t, const char *part)
+{
+    const struct modules *m = track_modules(t->track);
+    struct track_stats ts;
+
+    track_stats(t->track, &ts);
+    if (ts.lost_records)
+        return 1;
+    for (size_t i = 0; i < m->list.n; i++)
+        if (strstr(m->list.a[i]->path, part))
+            return 1;
+    return 0;
 }
 
 int trace_alive(const struct trace *t)

@@ -49,6 +49,9 @@ void trace_ids(struct trace *t, struct store_visit *v); /* model/store_visit.h; 
 void trace_counters(struct trace *t, int final);
 /* The last trace_counters() asked what our programs took: every few seconds. */
 int trace_costs_due(const struct trace *t);
+/* Has a followed process mapped code of a file whose path contains `part`, as of the last trace_poll()? Also
+ * 1 where that isn't known for sure. */
+int trace_mapped(const struct trace *t, const char *part);
 int trace_alive(const struct trace *t); /* followed processes that are still there */
 
 /* The process of a record's task, NULL for a kernel thread; and its task id. */
