@@ -118,7 +118,8 @@ def tools():
     assert "gpu" in s.refused("analyze_hotspot", session_id=x, focus="gpu")
 
     report = s.get("report", session_id=x)
-    assert report["findings"][0]["id"] == "hot-function", report["findings"]
+    assert report["folded"]["samples"] == 10 and report["hotspots_self"][0]["name"] == "c", report
+    assert isinstance(report["findings"], list) and len(report["checks"]) > 10
     assert [c["state"] for c in s.get("report", session_id=x, rule="gil-wait")["checks"]
             if c["state"] != "left out"] == ["not checked"]
     assert "no-such" in s.refused("report", session_id=x, rule="no-such")
