@@ -328,6 +328,30 @@ static void what_is_not_json_is_left_out(void **state)
     imported_release(&im);
 }
 
+/* Traces of GPU events alone, and with much before their events. */
+static void what_is_one(void **state)
+{
+    static const char kernel[] = X("kernel", "k", 7, 10, 5, "");
+    struct imported im;
+    struct buf text = {0};
+
+    import(&im, "{\"traceEvents\": [" X("kernel", "k", 7, 10, 5, "") "]}");
+    assert_ptr_equal(im.importer, &import_kineto);
+    imported_release(&im);
+    buf_addf(&text, "{\"schemaVersion\": 1, \"config\": \"%70000d\", \"traceEvents\": [%s]}", 1, kernel);
+    import(&im, text.data);
+    assert_ptr_equal(im.importer, &import_kineto);
+    assert_int_equal(im.store.events.n, 1);
+    imported_release(&im);
+    buf_release(&text);
+    import(&im, "{\"traceEvents\": [" X("other", "kernel", 7, 10, 5, "") "]}");
+    assert_ptr_equal(im.importer, &import_chrome);
+    imported_release(&im);
+    import(&im, "{\"a\": 1}");
+    assert_null(im.importer);
+    imported_release(&im);
+}
+
 /* Times below zero keep their distances. */
 static void before_time_zero(void **state)
 {
@@ -418,6 +442,7 @@ int main(void)
         cmocka_unit_test(threads_with_a_negative_id),
         cmocka_unit_test(time_bases),
         cmocka_unit_test(before_time_zero),
+        cmocka_unit_test(what_is_one),
         cmocka_unit_test(not_quite_json),
         cmocka_unit_test(what_is_not_json_is_left_out),
         cmocka_unit_test(memory_timeline),

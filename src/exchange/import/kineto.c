@@ -216,8 +216,10 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
 static int probe(const char *head, size_t n)
 {
     static const char *const marks[] = {
-        "\"deviceProperties\"", "\"distributedInfo\"", "\"cpu_op\"",          "\"cuda_runtime\"",
-        "\"gpu_memcpy\"",       "\"user_annotation\"", "\"python_function\"", "\"baseTimeNanoseconds\""};
+        "\"deviceProperties\"", "\"distributedInfo\"",  "\"cpu_op\"",           "\"cuda_runtime\"",
+        "\"gpu_memcpy\"",       "\"user_annotation\"",  "\"python_function\"",  "\"baseTimeNanoseconds\"",
+        "\"schemaVersion\"",    "\"gpu_memset\"",       "\"cat\": \"kernel\"",  "\"cat\":\"kernel\"",
+        "\"cat\": \"Kernel\"",  "\"cat\": \"Runtime\"", "\"cat\": \"Operator\""};
     const char *p = head;
 
     if (import_first(head) == '[') { /* [[-1, 1, 512, 7], ...: a memory timeline */

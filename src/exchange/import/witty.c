@@ -197,7 +197,8 @@ static int run(struct input *in, struct graph *g, struct import_stats *st, struc
 /* Any other JSON: what it lacks, run() says. */
 static int probe(const char *head, size_t n)
 {
-    return import_first(head) == '{';
+    return import_first(head) == '{' &&
+           (import_holds(head, n, "\"nodes\"") || import_holds(head, n, "\"edges\""));
 }
 
 const struct importer import_witty = {
