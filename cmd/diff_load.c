@@ -76,6 +76,8 @@ static int read_folded(struct session *s, const char *path, struct err *e)
     if (!rc && st.bad)
         log_warn("%s: %llu lines made no sense and were left out, the first is line %llu: %s", path,
                  (unsigned long long)st.bad, (unsigned long long)st.first_bad, buf_str(&st.bad_text));
+    if (!rc && st.rounded)
+        log_warn("%s: %llu values with a fraction were rounded", path, (unsigned long long)st.rounded);
     import_stats_release(&st);
     return rc ? err_wrap(e, "%s", path) : 0;
 }

@@ -241,6 +241,12 @@ END
     [ "$output" = $'a;b 10 10\na;c 30 30' ]
 }
 
+@test "diff: values of folded files that were rounded are said" {
+    printf 'a;b 1.5\na;c 3\n' >half.folded
+    run -0 "$WPROF" diff half.folded half.folded
+    [[ $output == *"half.folded: 1 values with a fraction were rounded"* ]]
+}
+
 @test "diff: addresses, clones and lines are not compared, what moved is" {
     printf 'a;f (x.py:10) 50\na;g.isra.0 30\na;[lib.so.1+0x1234] 10\na;at 0x7f0012345678 10\na;work (old.py:3) 100\n' >one.folded
     printf 'a;f (x.py:99) 50\na;g.constprop.1 30\na;[lib.so.2+0x9999] 10\na;at 0x7f0087654321 10\na;work (new.py:7) 100\n' >two.folded
