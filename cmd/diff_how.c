@@ -122,7 +122,7 @@ static int put_stdout(const struct diff_product *p, const struct comparison *c, 
     struct buf out = {0};
     int rc;
 
-    style.text = (struct text_style){product_color(), product_width()};
+    style.text = (struct text_style){product_color(), product_width(), 0};
     rc = render(p, c, &style, write_stdout, NULL, &out, e);
     if (!rc)
         product_print(&out);

@@ -35,6 +35,11 @@ size_t product_width(void)
     return screen().ws_col;
 }
 
+size_t product_rows(void)
+{
+    return screen().ws_row;
+}
+
 static int is_long(const struct buf *text)
 {
     size_t lines = 0, rows = screen().ws_row;

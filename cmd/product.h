@@ -12,6 +12,7 @@
 
 int product_color(void);    /* stdout is a terminal that shows colours, and NO_COLOR is not set */
 size_t product_width(void); /* its columns; 0 where stdout is no terminal */
+size_t product_rows(void);  /* the same of its lines */
 
 /* Prints the text; through $PAGER (less) where stdout is a terminal and the text longer than it. */
 void product_print(const struct buf *text);

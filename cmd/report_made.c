@@ -177,7 +177,8 @@ static int draw(const struct report_line *o, const struct report *r, const struc
                 struct err *e)
 {
     int to_file = o->output && strcmp(o->output, "-");
-    struct text_style style = {to_file ? 0 : product_color(), to_file ? 0 : product_width()};
+    struct text_style style = {to_file ? 0 : product_color(), to_file ? 0 : product_width(),
+                               to_file ? 0 : product_rows()};
     struct json_writer w = {.out = out, .indent = 2};
 
     if (!strcmp(o->format, "md"))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { WIDTH = 100, BAR = 60, FINDINGS_SHOWN = 3, PARTS_SHOWN = 5, WARNINGS_SHOWN = 2, DEVICES_SHOWN = 2 };
+enum { LINES_BELOW = 5 }; /* "3 more", what was checked, the shell's prompt */
 
 static const char *on(const struct text_style *s, const char *sgr)
 {
@@ -265,8 +266,7 @@ static const char *severity_sgr(unsigned severity)
     return severity == FINDING_HIGH ? "\033[1;31m" : severity == FINDING_MEDIUM ? "\033[1;33m" : "\033[1m";
 }
 
-static void finding(const struct report *r, size_t i, const struct text_style *style, int all,
-                    struct buf *out)
+static void finding_title(const struct report *r, size_t i, const struct text_style *style, struct buf *out)
 {
     const struct finding *x = &r->findings.list.a[i];
     struct buf head = {0};
@@ -278,7 +278,19 @@ static void finding(const struct report *r, size_t i, const struct text_style *s
         buf_addf(&head, ": %s, %s", units_duration(ns, sizeof(ns), x->cost_ns),
                  isnan(x->share) ? "share unknown" : units_share(share, sizeof(share), x->share));
     wrap(out, buf_str(&head), style, 4, 4);
-    buf_addf(out, "%s    ", off(style));
+    buf_addstr(out, off(style));
+    buf_release(&head);
+}
+
+static void finding(const struct report *r, size_t i, const struct text_style *style, int all,
+                    struct buf *out)
+{
+    const struct finding *x = &r->findings.list.a[i];
+    struct buf head = {0};
+    char ns[40];
+
+    finding_title(r, i, style, out);
+    buf_addstr(out, "    ");
     wrap(out, x->evidence, style, 4, 4);
     if (x->within)
         buf_addf(out, "    %s of it are counted in %zu.\n",
@@ -286,7 +298,6 @@ static void finding(const struct report *r, size_t i, const struct text_style *s
     buf_addf(out, "    %s→%s ", on(style, "\033[36m"), off(style));
     wrap(out, x->advice, style, 6, 6);
     buf_addf(out, "    %s", on(style, "\033[2m"));
-    buf_clear(&head);
     buf_addf(&head, "[%s] severity %s, %s", x->id, finding_severity_name(x->severity),
              finding_certainty_name(x->certainty));
     if (x->why && (all || x->certainty != FINDING_MEASURED))
@@ -300,19 +311,52 @@ static void finding(const struct report *r, size_t i, const struct text_style *s
     buf_release(&head);
 }
 
+static size_t lines(const struct buf *text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < text->len; i++)
+        n += text->data[i] == '\n';
+    return n;
+}
+
+/* The first with all that is said of it, the others as far as the screen goes: else their titles, of which
+ * the last `left` are still to come. Whether it is whole. */
+static int fitting_finding(const struct report *r, size_t i, size_t left, const struct text_style *style,
+                           struct buf *out)
+{
+    struct buf whole = {0};
+    int fits;
+
+    finding(r, i, style, 0, &whole);
+    fits = !i || !style->rows || lines(out) + lines(&whole) + left + LINES_BELOW <= style->rows;
+    if (fits)
+        buf_add(out, buf_str(&whole), whole.len);
+    else
+        finding_title(r, i, style, out);
+    buf_release(&whole);
+    return fits;
+}
+
 static void list_findings(const struct report *r, const struct text_style *style, int all, struct buf *out)
 {
-    size_t n = r->findings.list.n, shown = all || n < FINDINGS_SHOWN ? n : FINDINGS_SHOWN;
+    size_t n = r->findings.list.n, shown = all || n < FINDINGS_SHOWN ? n : FINDINGS_SHOWN, cut = 0;
 
     if (!n) {
         buf_addf(out, "\n%sNo findings.%s %s\n", on(style, "\033[1m"), off(style), report_no_findings(r));
         return;
     }
     buf_addf(out, "\n%sFindings%s\n", on(style, "\033[1m"), off(style));
-    for (size_t i = 0; i < shown; i++)
-        finding(r, i, style, all, out);
+    for (size_t i = 0; i < shown; i++) {
+        if (all)
+            finding(r, i, style, all, out);
+        else
+            cut += !fitting_finding(r, i, shown - i - 1, style, out);
+    }
     if (shown < n)
-        buf_addf(out, "    %zu more: --all\n", n - shown);
+        buf_addf(out, "    %zu more%s: --all\n", n - shown, cut ? ", and what these are made of" : "");
+    else if (cut)
+        buf_addf(out, "    what these are made of: --all\n");
 }
 
 /* What could not be checked, by what is missing: a line for each. */

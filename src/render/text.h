@@ -13,6 +13,7 @@
 struct text_style {
     int color;    /* SGR sequences */
     size_t width; /* columns of the terminal: long names are cut in the middle; 0: never */
+    size_t rows;  /* lines of the terminal, for what is to fit; 0: any number */
 };
 
 /* Foreign text, safe for a terminal: control bytes become '?'. At most `width` columns (0: all of it). */
