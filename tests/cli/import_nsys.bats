@@ -66,3 +66,9 @@ d.commit()'
     run -3 "$WPROF" import -o s report.sqlite
     [[ $output == *CUPTI_ACTIVITY_KIND_MEMCPY* ]]
 }
+
+@test "import nsys: a report that only nsys reads is said to be one" {
+    head -c 100 /dev/zero > "$BATS_TEST_TMPDIR/x.nsys-rep"
+    run -3 "$WPROF" import -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/x.nsys-rep"
+    [[ $output == *"nsys export --type sqlite"* ]]
+}

@@ -28,11 +28,27 @@ const struct importer *importer_find(const char *name, struct err *e)
     return NULL;
 }
 
+/* What Nsight Systems writes itself is only for its own programs to read. */
+static int is_nsys_report(const char *name)
+{
+    static const char *const ends[] = {".nsys-rep", ".qdrep"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+        if (strlen(name) > strlen(ends[i]) && !strcmp(name + strlen(name) - strlen(ends[i]), ends[i]))
+            return 1;
+    return 0;
+}
+
 const struct importer *importer_detect(const struct input *in, struct err *e)
 {
     for (size_t i = 0; i < nimporters; i++)
         if (importers[i]->probe && importers[i]->probe(buf_str(&in->head), in->head.len))
             return importers[i];
+    if (is_nsys_report(in->name)) {
+        err_set(e, "%s: a report of Nsight Systems: make a database of it, nsys export --type sqlite %s",
+                in->name, in->name);
+        return NULL;
+    }
     err_set(e, "%s: no format that import knows by its beginning (--from names one: wprof help import)",
             in->name);
     return NULL;
