@@ -237,3 +237,13 @@ copy = [e for e in events if e.get("cat") == "gpu_memcpy"]
 assert len(copy) == 2 and not {"bytes", "memory bandwidth (GB/s)"} & copy[0]["args"].keys(), copy
 EOF
 }
+
+@test "import chrome: spans of PyTorch's profiler without Kineto are steps" {
+    cat > "$BATS_TEST_TMPDIR/t.json" <<'EOF'
+[{"ph": "X", "name": "ProfilerStep#1", "pid": "CPU functions", "tid": 1, "ts": 0, "dur": 50, "args": {}},
+ {"ph": "X", "name": "ProfilerStep#2", "pid": "CPU functions", "tid": 1, "ts": 50, "dur": 60, "args": {}}]
+EOF
+    "$WPROF" -q import -o "$BATS_TEST_TMPDIR/t" "$BATS_TEST_TMPDIR/t.json"
+    run -0 "$WPROF" show --units step "$BATS_TEST_TMPDIR/t"
+    [[ $output == *"step 1"* && $output == *"step 2"* ]]
+}

@@ -75,6 +75,23 @@ static uint32_t span_of(struct chrome *c)
     return id;
 }
 
+/* PyTorch built without Kineto writes its steps as spans: marks, too. */
+static void take_step(struct chrome *c, const struct event *at)
+{
+    static const char profiler[] = "ProfilerStep#";
+    const char *name = buf_str(&c->r.ev.name);
+    struct event ev = {.kind = EVENT_MARKER, .ts = at->ts, .dur = at->dur, .value = 1, .task = at->task};
+    struct buf text = {0};
+
+    if (strncmp(name, profiler, strlen(profiler)) != 0)
+        return;
+    buf_addf(&text, "step %s", name + strlen(profiler));
+    ev.metric = strtab_add(&c->s->strings, buf_str(&text));
+    *vec_push(&c->s->events) = ev;
+    buf_release(&text);
+    import_count(c->r.st, IMPORT_TOOK, "step|steps", 1);
+}
+
 static void take_span(struct chrome *c)
 {
     struct event ev = {.kind = EVENT_GPU};
@@ -85,6 +102,7 @@ static void take_span(struct chrome *c)
     ev.attr = span_of(c);
     *vec_push(&c->s->events) = ev;
     import_count(c->r.st, IMPORT_TOOK, "span|spans", 1);
+    take_step(c, &ev);
 }
 
 static void take_edge(struct chrome *c, int begins)
