@@ -9,7 +9,9 @@
 #include "analyze/gpu_memory.h"
 #include "analyze/gpu_ranks.h"
 #include "analyze/gpu_steps.h"
+#include "analyze/gpu_unseen.h"
 #include "base/log.h"
+#include "base/units.h"
 
 #include <stddef.h>
 
@@ -43,6 +45,28 @@ static void put_odd(const struct gpu_odd *o, struct buf *out)
     }
 }
 
+/* What makes the figures of devices less than all. */
+static void put_unseen(const struct gpu_trace *x, struct buf *out)
+{
+    uint64_t lost = gpu_unseen_lost(x->s);
+    struct buf b = {0};
+    char ns[32];
+
+    for (size_t i = 0; i < x->devices.n; i++) {
+        if (!x->devices.a[i].unseen.list.n)
+            continue;
+        gpu_device_label(&x->devices.a[i], &b);
+        units_duration(ns, sizeof(ns), gpu_ranges_sum(&x->devices.a[i].unseen));
+        buf_addf(out, "%s: %s are not seen, neither busy nor idle: another profiler had the records\n",
+                 buf_str(&b), ns);
+        buf_clear(&b);
+    }
+    if (lost)
+        buf_addf(out, "%llu records were lost: busy is at least this, idle at most\n",
+                 (unsigned long long)lost);
+    buf_release(&b);
+}
+
 static void put_devices(const struct gpu_trace *x, uint64_t top, const struct text_style *style,
                         struct buf *out)
 {
@@ -51,6 +75,7 @@ static void put_devices(const struct gpu_trace *x, uint64_t top, const struct te
     gpu_devices_table(&t, x, 0);
     show_table_text(&t, "Devices: from the first to the last that ran; what runs at a time counts once",
                     style, out);
+    put_unseen(x, out);
     gpu_devices_table(&t, x, 1);
     show_table_text(&t, "Why devices were idle; launch: from the end of the call to the start on the device",
                     style, out);

@@ -77,16 +77,19 @@ void keeper_flush(struct agent *a, int last)
  * still seen, records are not. It has its time, then we take them back. */
 static void look_at_others(struct agent *a)
 {
-    static uint64_t launches, buffers, silent; /* of this thread alone */
+    static uint64_t launches, buffers, silent, told, last; /* of this thread alone; told, last: when */
     uint64_t l = atomic_load(&a->counts[GPU_N_LAUNCHES]), b = atomic_load(&a->buffers);
     int quiet = b == buffers;
 
+    if (!silent)
+        told = last;
+    last = agent_clock();
     if (!quiet) {
         silent = 0;
     } else if (silent || l != launches) {
         silent++;
         if (silent == SILENT)
-            agent_state(a, GPU_TAKEN, 0);
+            agent_state(a, GPU_TAKEN, told);
     }
     launches = l;
     buffers = b;

@@ -2,17 +2,18 @@
 #include "analyze/gpu_busy.h"
 
 #include "analyze/gpu_figures.h"
+#include "analyze/gpu_unseen.h"
 
 #include <math.h>
 
 /* What figures are called; BUSY or IDLE titles it, according to what is asked. */
 #define FIGURES(BUSY, IDLE)                                                                                  \
     {"span_ns", BUSY("span"), TABLE_NS}, {"busy_ns", BUSY("busy"), TABLE_NS},                                \
-        {"idle_ns", IDLE("idle"), TABLE_NS}, {"busy_share", BUSY("of span"), TABLE_SHARE},                   \
-        {"compute_ns", BUSY("computing"), TABLE_NS}, {"comm_ns", BUSY("communicating"), TABLE_NS},           \
-        {"overlap_ns", NULL, TABLE_NS}, {"exposed_ns", BUSY("exposed"), TABLE_NS},                           \
-        {"copy_ns", BUSY("copying"), TABLE_NS}, {"copy_overlap_ns", NULL, TABLE_NS},                         \
-        {"idle_host_ns", IDLE("for the host"), TABLE_NS},                                                    \
+        {"idle_ns", IDLE("idle"), TABLE_NS}, {"unseen_ns", NULL, TABLE_NS},                                  \
+        {"busy_share", BUSY("of span"), TABLE_SHARE}, {"compute_ns", BUSY("computing"), TABLE_NS},           \
+        {"comm_ns", BUSY("communicating"), TABLE_NS}, {"overlap_ns", NULL, TABLE_NS},                        \
+        {"exposed_ns", BUSY("exposed"), TABLE_NS}, {"copy_ns", BUSY("copying"), TABLE_NS},                   \
+        {"copy_overlap_ns", NULL, TABLE_NS}, {"idle_host_ns", IDLE("for the host"), TABLE_NS},               \
         {"idle_kernel_ns", IDLE("between kernels"), TABLE_NS}, {"idle_other_ns", IDLE("other"), TABLE_NS},   \
         {"gaps", IDLE("gaps"), TABLE_COUNT}, {"longest_gap_ns", IDLE("longest"), TABLE_NS},                  \
         {"kernel_count", BUSY("kernels"), TABLE_COUNT}, {"copy_count", BUSY("copies"), TABLE_COUNT},         \
@@ -86,7 +87,8 @@ static size_t fill(union table_cell *c, const struct gpu_figures *f)
     c[n++].count = f->span;
     c[n++].count = f->busy;
     c[n++].count = f->idle;
-    c[n++].share = f->span ? (double)f->busy / (double)f->span : NAN;
+    c[n++].count = f->unseen;
+    c[n++].share = f->span > f->unseen ? (double)f->busy / (double)(f->span - f->unseen) : NAN;
     for (size_t i = 0; i < ARRAY_SIZE(times); i++)
         c[n++].count = times[i];
     return n;
@@ -107,7 +109,7 @@ void gpu_devices_table(struct table *t, const struct gpu_trace *x, int idle)
         c[n++].count = number_or_none(d->rank);
         n += fill(c + n, &f);
         c[n++].count = f.from > x->start ? f.from - x->start : 0;
-        c[n++].count = x->end > f.to ? x->end - f.to : 0;
+        c[n++].count = x->end > f.to ? x->end - gpu_unseen_until(d, f.to, x->end) : 0;
     }
 }
 

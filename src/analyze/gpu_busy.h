@@ -8,11 +8,11 @@
 
 /*
  * A row for each device. Columns: id (null: not told), rank (null: there are none), device (both in words),
- * span_ns, busy_ns, idle_ns, busy_share, compute_ns, comm_ns, overlap_ns, exposed_ns, copy_ns,
- * copy_overlap_ns, idle_host_ns, idle_kernel_ns, idle_other_ns, gaps, longest_gap_ns, kernels, copies, sets,
- * graphs, launched, latency_median_ns, latency_p95_ns, latency_max_ns, before_ns, after_ns (of the
- * recording): gpu_figures.h says what each is. idle: those titled are why nothing ran, else with what it was
- * busy.
+ * span_ns, busy_ns, idle_ns, unseen_ns, busy_share (of what was seen), compute_ns, comm_ns, overlap_ns,
+ * exposed_ns, copy_ns, copy_overlap_ns, idle_host_ns, idle_kernel_ns, idle_other_ns, gaps, longest_gap_ns,
+ * kernels, copies, sets, graphs, launched, latency_median_ns, latency_p95_ns, latency_max_ns, before_ns,
+ * after_ns (of the recording): gpu_figures.h says what each is. idle: those titled are why nothing ran, else
+ * with what it was busy.
  */
 void gpu_devices_table(struct table *t, const struct gpu_trace *x, int idle);
 

@@ -46,7 +46,6 @@ static void add_busy(struct gpu_figures *f, const struct gpu_trace *t, const str
     f->from = n ? a[0].start : 0;
     f->span = f->to - f->from;
     f->busy = gpu_ranges_sum(&all);
-    f->idle = f->span - f->busy;
     for (unsigned c = 0; c < GPU_CLASSES; c++)
         f->of[c] = gpu_ranges_sum(&of[c]);
     f->overlap = gpu_ranges_common(&of[GPU_COMMUNICATE], &of[GPU_COMPUTE]);
@@ -66,10 +65,12 @@ static void add_gaps(struct gpu_figures *f, const struct gpu_trace *t, const str
     for (uint32_t at = 0; gpu_gap_next(t, a, n, &at, &busy_to, &gap);) {
         uint64_t ns = gap.end - gap.start;
 
+        f->idle += ns;
         f->idle_of[gap.why] += ns;
         f->longest_gap = ns > f->longest_gap ? ns : f->longest_gap;
         f->gaps++;
     }
+    f->unseen = f->span - f->busy - f->idle;
 }
 
 static void add_latency(struct gpu_figures *f, const struct gpu_trace *t, uint32_t first, uint32_t n)

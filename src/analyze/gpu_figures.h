@@ -7,12 +7,12 @@
 
 /*
  * Times in ns, unions each: what runs at a time counts once. The definitions are Holistic Trace Analysis':
- * the span is from the first start to the last end, idle what of it is not busy; overlap is communication
- * while something computes, exposed the rest of communication.
+ * the span is from the first start to the last end, idle what of it is seen (gpu_unseen.h) and not busy;
+ * overlap is communication while something computes, exposed the rest of communication.
  */
 struct gpu_figures {
     uint64_t from, to; /* the span, CLOCK_MONOTONIC */
-    uint64_t span, busy, idle;
+    uint64_t span, busy, idle, unseen;
     uint64_t of[GPU_CLASSES];
     uint64_t overlap, exposed;
     uint64_t hidden; /* moving while something else runs */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/gpu_slots.h"
 
+#include "analyze/gpu_unseen.h"
+
 static int by_start(const struct gpu_slot *a, const struct gpu_slot *b)
 {
     if (a->start != b->start)
@@ -84,15 +86,29 @@ static enum gpu_idle cause(const struct gpu_trace *t, const struct gpu_slot *nex
     return gap->end - gap->start < GPU_KERNEL_WAIT_NS ? GPU_IDLE_KERNEL : GPU_IDLE_OTHER;
 }
 
+static const struct gpu_device *device_of(const struct gpu_trace *t, uint32_t run)
+{
+    size_t i = 0;
+
+    while (i + 1 < t->devices.n && t->devices.a[i + 1].first <= run)
+        i++;
+    return &t->devices.a[i];
+}
+
 int gpu_gap_next(const struct gpu_trace *t, const struct gpu_slot *a, uint32_t n, uint32_t *at,
                  uint64_t *busy_to, struct gpu_gap *gap)
 {
+    const struct gpu_device *d = n ? device_of(t, a[0].run) : NULL;
+
     for (; *at < n; (*at)++) {
         const struct gpu_slot *x = &a[*at];
         uint64_t before = *busy_to;
 
         *busy_to = x->end > before ? x->end : before;
         if (!*at || x->start <= before)
+            continue;
+        before = gpu_unseen_until(d, before, x->start);
+        if (before == x->start)
             continue;
         *gap = (struct gpu_gap){before, x->start, *at, GPU_IDLE_OTHER};
         gap->why = cause(t, x, gap);

@@ -28,7 +28,8 @@ struct gpu_gap {
     enum gpu_idle why;
 };
 
-/* The first gap that begins at slot *at or later: 1, and *at is where to go on. *busy_to: to begin with 0. */
+/* The first gap that begins at slot *at or later, of what was seen of it: 1, and *at is where to go on.
+ * *busy_to: to begin with 0. */
 int gpu_gap_next(const struct gpu_trace *t, const struct gpu_slot *a, uint32_t n, uint32_t *at,
                  uint64_t *busy_to, struct gpu_gap *gap);
 

@@ -42,6 +42,7 @@ struct steps {
 /* A device's time, by what it did. */
 struct lanes {
     struct gpu_ranges all, of[GPU_CLASSES], exposed;
+    struct gpu_ranges not_idle; /* busy, or not seen: not idle */
     struct gpu_slot *slots;
     uint32_t n;
 };
@@ -125,8 +126,12 @@ static void lanes_init(struct lanes *l, const struct gpu_trace *x, const struct 
         const struct gpu_slot *a = &l->slots[i];
 
         gpu_ranges_add(&l->all, a->start, a->end);
+        gpu_ranges_add(&l->not_idle, a->start, a->end);
         gpu_ranges_add(&l->of[gpu_class_of(x, gpu_event(x, &x->ran.a[a->run]))], a->start, a->end);
     }
+    for (size_t i = 0; i < d->unseen.list.n; i++)
+        gpu_ranges_add(&l->not_idle, d->unseen.list.a[i].start, d->unseen.list.a[i].end);
+    gpu_ranges_settle(&l->not_idle);
     for (size_t i = 0; i < l->of[GPU_COMMUNICATE].list.n; i++)
         gpu_ranges_gaps(&l->exposed, &l->of[GPU_COMPUTE], l->of[GPU_COMMUNICATE].list.a[i]);
 }
@@ -134,6 +139,7 @@ static void lanes_init(struct lanes *l, const struct gpu_trace *x, const struct 
 static void lanes_release(struct lanes *l)
 {
     gpu_ranges_release(&l->all);
+    gpu_ranges_release(&l->not_idle);
     gpu_ranges_release(&l->exposed);
     for (unsigned c = 0; c < GPU_CLASSES; c++)
         gpu_ranges_release(&l->of[c]);
@@ -156,7 +162,7 @@ static uint64_t started(const struct lanes *l, uint64_t ts)
     return low;
 }
 
-/* Of the first call that is known; 0: none is. */
+/* Of the first call that is not_idle; 0: none is. */
 static uint32_t process_of(const struct gpu_trace *x, const struct gpu_device *d)
 {
     for (uint32_t i = d->first; i < d->first + d->n; i++) {
@@ -187,7 +193,7 @@ static void fill(union table_cell *c, const struct steps *m, const struct step *
     c[n++].share = of_median;
     c[n++].count = busy;
     c[n++].share = share(busy, length(s));
-    c[n++].count = length(s) - busy;
+    c[n++].count = length(s) - gpu_ranges_within(&l->not_idle, s->time);
     c[n++].count = gpu_ranges_within(&l->of[GPU_COMPUTE], s->time);
     c[n++].count = gpu_ranges_within(&l->of[GPU_COMMUNICATE], s->time);
     c[n++].count = exposed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/gpu_trace.h"
 
+#include "analyze/gpu_unseen.h"
 #include "base/hash.h"
 #include "base/map.h"
 
@@ -429,6 +430,7 @@ void gpu_trace_init(struct gpu_trace *t, const struct session *s)
         join_processes(&c);
     add_calls(t, &c);
     add_runs(t, &c, ran, n);
+    gpu_unseen_init(t);
     calls_release(&c);
     free(briefs);
     free(ran);
@@ -438,6 +440,8 @@ void gpu_trace_release(struct gpu_trace *t)
 {
     vec_release(&t->ran);
     vec_release(&t->streams);
+    for (size_t i = 0; i < t->devices.n; i++)
+        gpu_ranges_release(&t->devices.a[i].unseen);
     vec_release(&t->devices);
     free(t->classes);
     t->classes = NULL;

@@ -6,6 +6,7 @@
 #ifndef WPROF_ANALYZE_GPU_TRACE_H
 #define WPROF_ANALYZE_GPU_TRACE_H
 
+#include "analyze/gpu_ranges.h"
 #include "base/buf.h"
 #include "model/session.h"
 
@@ -20,6 +21,7 @@ struct gpu_device {
     uint16_t rank, device;     /* as in struct gpu_work */
     uint32_t stream, nstreams; /* of `streams` */
     uint32_t first, n;         /* of `ran` */
+    struct gpu_ranges unseen;  /* gpu_unseen.h */
 };
 
 /* Something that ran on a device. */

@@ -28,7 +28,7 @@ static void add_device(struct report *r, const struct gpu_trace *t, const struct
     gpu_device_label(of, &name);
     *d = (struct report_device){.name = buf_detach(&name), .ns = less(t->end, t->start), .busy_ns = f.busy};
     d->ns = d->ns > f.span ? d->ns : f.span; /* a clock may be a little off */
-    d->unseen_ns = d->ns - f.span;
+    d->unseen_ns = d->ns - f.span + f.unseen;
     add_part(d, "compute", "computing", f.of[GPU_COMPUTE], 0);
     add_part(d, "communicate", "communicating alone", f.exposed, 0);
     add_part(d, "copy", "copying alone", less(f.busy, f.of[GPU_COMPUTE] + f.exposed), 0);

@@ -20,6 +20,8 @@ static void add_device(struct unit_gpu *g, const struct gpu_trace *x, const stru
         if (call && !out->pid)
             out->pid = pid_of(g->s, call->task);
     }
+    for (size_t i = 0; i < d->unseen.list.n; i++)
+        gpu_ranges_add(&out->busy, d->unseen.list.a[i].start, d->unseen.list.a[i].end);
     gpu_ranges_settle(&out->busy);
 }
 

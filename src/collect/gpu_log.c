@@ -13,9 +13,6 @@ enum {
     TABLE_MOST = 1 << 20, /* ids of one kind: the agent has fewer */
 };
 
-/* A mark over the time in which records were another profiler's. */
-#define GPU_GAP "[GPU records taken by another profiler]"
-
 struct reading {
     struct cursor c;
     int64_t correlation, time; /* of the last item */
@@ -356,12 +353,20 @@ static void take_mark(struct gpu_log *l, struct reading *r)
         push_mark(l, ts, ts, text, tid, 0);
 }
 
+/* Since the last flush that gave records: what ran from then on is not known. */
+static void push_taken(struct gpu_log *l, uint64_t ts, uint16_t flags)
+{
+    uint64_t from = l->states.number[GPU_TAKEN] ? l->states.number[GPU_TAKEN] : l->states.ts[GPU_TAKEN];
+
+    push_mark(l, from, ts, strtab_add(&l->store->strings, GPU_TAKEN_MARK), l->pid, flags);
+}
+
 void gpu_log_end(struct gpu_log *l, uint64_t ts)
 {
     for (size_t i = 0; i < l->marks.n; i++)
         push_mark(l, l->marks.a[i].ts, ts, l->marks.a[i].text, l->marks.a[i].tid, EVENT_OPEN);
     if (l->states.seen[GPU_TAKEN] > l->states.seen[GPU_RETAKEN])
-        push_mark(l, l->states.ts[GPU_TAKEN], ts, strtab_add(&l->store->strings, GPU_GAP), 0, EVENT_OPEN);
+        push_taken(l, ts, EVENT_OPEN);
     vec_clear(&l->marks);
 }
 
@@ -387,7 +392,7 @@ static void take_state(struct gpu_log *l, struct reading *r)
     if (r->c.bad || state >= GPU_STATES)
         return;
     if (state == GPU_RETAKEN && l->states.seen[GPU_TAKEN])
-        push_mark(l, l->states.ts[GPU_TAKEN], ts, strtab_add(&l->store->strings, GPU_GAP), 0, 0);
+        push_taken(l, ts, 0);
     l->states.seen[state]++;
     l->states.number[state] = number;
     l->states.ts[state] = ts;

@@ -51,6 +51,9 @@ enum gpu_place {
 
 const char *gpu_place_name(unsigned place); /* "pageable"; "?" for unknown ones */
 
+/* The name of a mark of a process, over the time in which another profiler had its records. */
+#define GPU_TAKEN_MARK "[GPU records taken by another profiler]"
+
 struct gpu_work {
     uint32_t name; /* strtab: the kernel (demangled), the call, the operator */
     uint32_t context, stream;

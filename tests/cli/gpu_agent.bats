@@ -212,6 +212,10 @@ assert [(x["rank"], x["id"], x["kernel_count"]) for x in d["devices"]] == [(None
     events
     [ "$(counter dropped)" -gt 0 ]
     grep -q "CUPTI dropped $(counter dropped) records" s/meta.json
+    "$WPROF" show --gpu s | grep -q "^$(counter dropped) records were lost: busy is at least this"
+    "$WPROF" report --format json --all s | "$PYTHON" -c 'import json, sys
+for f in json.load(sys.stdin)["findings"]:
+    assert not f.get("device") or f["certainty"] != "measured", f'
     FAKE_CUPTI=zero,strange record everything
     events
     [ "$(counter bad_times)" = 8 ] # a third of 24 kernels
@@ -229,6 +233,23 @@ assert [(x["rank"], x["id"], x["kernel_count"]) for x in d["devices"]] == [(None
     # before and after
     awk -F'|' '/^mark/ { gap = $5 } /^kernel/ && !gap { before++ } /^kernel/ && gap && $5 > gap + 0 { after++ }
         END { exit !(after > 0) }' <(sort -t'|' -k5,5n events)
+    # that time is neither busy nor idle, and blamed on nobody
+    "$WPROF" show --gpu s >shown
+    grep -q 'GPU 0: .* are not seen, neither busy nor idle: another profiler had the records' shown
+    "$WPROF" show --gpu --json --top 0 s >shown.json
+    "$PYTHON" - <<'END'
+import json
+d = json.load(open("shown.json"))
+g = d["devices"][0]
+gap = [r.split("|") for r in open("events") if r.startswith("mark|[GPU records taken")]
+begin, ns = int(gap[0][4]), int(gap[0][5])
+assert g["span_ns"] == g["busy_ns"] + g["idle_ns"] + g["unseen_ns"] and g["unseen_ns"] >= ns > 0, (g, ns)
+assert sum(r["ns"] for r in d["idle_blame"]) == g["idle_ns"], d["idle_blame"]
+# nothing that ran and is not known lies outside of it
+seen = {int(r.split("|")[3]) for r in open("events") if r.startswith("kernel|")}
+for t in map(str.split, open("truth")):
+    assert int(t[2]) in seen or begin <= int(t[3]) <= begin + ns, (t, begin, ns)
+END
 }
 
 @test "gpu: an injection that is set already is left alone, and that is said" {

@@ -2,6 +2,7 @@
 #include "analyze/rules/gpu.h"
 
 #include "analyze/gpu_blame.h"
+#include "analyze/gpu_unseen.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +26,10 @@ struct finding *gpu_found(struct rule_run *r, const struct gpu_view *v)
 
     gpu_device_label(v->d, &b);
     x->device = buf_detach(&b);
+    if (gpu_unseen_lost(v->t->s)) {
+        x->certainty = FINDING_LIKELY;
+        x->why = mem_strdup("records were lost: what they told of counts as idle");
+    }
     return x;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows 1 to 6: when an accelerator was idle, and why. */
+#include "analyze/gpu_unseen.h"
 #include "analyze/rules/gpu.h"
 
 #include <stdlib.h>
@@ -7,6 +8,11 @@
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
+}
+
+static uint64_t seen(const struct gpu_view *v)
+{
+    return v->f.span - v->f.unseen;
 }
 
 /* ---- long gaps ---- */
@@ -41,24 +47,32 @@ void check_gpu_gap(struct rule_run *r, const struct rule_data *d)
 
 enum { WINDOWS_MAX = 1000, FINE = 100 };
 
-/* Busy ns of each of n equal parts of the span. */
+static void add_busy(uint64_t *busy, unsigned n, const struct gpu_view *v, uint64_t start, uint64_t end)
+{
+    uint64_t width = v->f.span / n + 1;
+
+    while (start < end) {
+        uint64_t k = (start - v->f.from) / width, stop = v->f.from + (k + 1) * width;
+
+        stop = stop < end ? stop : end;
+        if (k < n)
+            busy[k] += stop - start;
+        start = stop;
+    }
+}
+
+/* Busy ns of each of n equal parts of the span; what was not seen is not known to be idle. */
 static void windows(uint64_t *busy, unsigned n, const struct gpu_view *v)
 {
-    uint64_t to = v->f.from, width = v->f.span / n + 1;
+    uint64_t to = v->f.from;
 
     memset(busy, 0, n * sizeof(*busy));
     for (uint32_t i = 0; i < v->d->n; i++) {
         uint64_t start = v->slots[i].start > to ? v->slots[i].start : to, end = v->slots[i].end;
 
+        add_busy(busy, n, v, to, gpu_unseen_until(v->d, to, start));
+        add_busy(busy, n, v, start, end);
         to = end > to ? end : to;
-        while (start < end) {
-            uint64_t k = (start - v->f.from) / width, stop = v->f.from + (k + 1) * width;
-
-            stop = stop < end ? stop : end;
-            if (k < n)
-                busy[k] += stop - start;
-            start = stop;
-        }
     }
 }
 
@@ -84,13 +98,13 @@ static void low_use(struct rule_run *r, const struct rule_data *d, const struct 
     if (!x)
         return;
     x->weight = RULE_WEIGHT_LAST;
-    x->least_ns = v->f.span / 20; /* most of it has a cause, which is a finding of its own */
+    x->least_ns = seen(v) / 20; /* most of it has a cause, which is a finding of its own */
     x->title = mem_printf("%s is mostly idle in %u of %u parts of the run", x->device, low, n);
     buf_addf(
         &text,
         "In these it is busy less than %s of the time, %s idle in all; over the whole span it is busy %s.",
         words_share(&w, rule_threshold(r, "busy")), words_ns(&w, idle),
-        words_share(&w, share(v->f.busy, v->f.span)));
+        words_share(&w, share(v->f.busy, seen(v))));
     gpu_blame(x, d, v, GPU_IDLE_CAUSES, &text);
     x->evidence = buf_detach(&text);
     x->advice = mem_strdup("Larger batches, several streams, or loading that overlaps with computing.");
@@ -130,6 +144,7 @@ static void bursts(struct rule_run *r, const struct rule_data *d, const struct g
                              "the idlest at most %s.",
                              FINE, words_share(&w, high), words_share(&w, low));
     x->advice = mem_strdup("Feed it evenly: prefetch, more loader workers, larger batches.");
+    free(x->why);
     x->why = mem_strdup("what it costs is counted where the idle time is");
 }
 
@@ -148,13 +163,13 @@ static void host_wait(struct rule_run *r, const struct rule_data *d, const struc
     struct finding *x;
 
     if (share(v->f.idle_of[GPU_IDLE_HOST], v->f.idle) <= rule_threshold(r, "share") ||
-        share(v->f.idle, v->f.span) <= rule_threshold(r, "idle"))
+        share(v->f.idle, seen(v)) <= rule_threshold(r, "idle"))
         return;
     x = gpu_found(r, v);
     gpu_gaps(x, v, GPU_IDLE_HOST, 0, NULL);
     x->title = mem_printf("%s waits for the host to launch", x->device);
     buf_addf(&text, "It is idle %s of %s, and for %s of that nothing had been launched yet.",
-             words_ns(&w, v->f.idle), words_ns(&w, v->f.span),
+             words_ns(&w, v->f.idle), words_ns(&w, seen(v)),
              words_share(&w, share(v->f.idle_of[GPU_IDLE_HOST], v->f.idle)));
     advice = gpu_blame(x, d, v, GPU_IDLE_HOST, &text);
     x->evidence = buf_detach(&text);
@@ -176,14 +191,14 @@ static void kernel_gaps(struct rule_run *r, const struct rule_data *d, const str
     size_t n = 0;
 
     sum = gpu_gaps(NULL, v, GPU_IDLE_KERNEL, least, &n);
-    if (share(sum, v->f.span) <= rule_threshold(r, "share"))
+    if (share(sum, seen(v)) <= rule_threshold(r, "share"))
         return;
     x = gpu_found(r, v);
     gpu_gaps(x, v, GPU_IDLE_KERNEL, least, NULL);
     x->title = mem_printf("Gaps between kernels of %s add up", x->device);
     x->evidence = mem_printf("%s of at least %s and below %s: %s of %s.", words_plural(&w, n, "gap"),
                              words_ns(&w, least), words_ns(&w, GPU_KERNEL_WAIT_NS), words_ns(&w, sum),
-                             words_ns(&w, v->f.span));
+                             words_ns(&w, seen(v)));
     x->advice = mem_strdup("Fuse kernels (torch.compile), or launch them as a CUDA graph.");
 }
 
@@ -197,17 +212,18 @@ static void idle_other(struct rule_run *r, const struct rule_data *d, const stru
     struct words w = {0};
     struct finding *x;
 
-    if (share(v->f.idle_of[GPU_IDLE_OTHER], v->f.span) <= rule_threshold(r, "share"))
+    if (share(v->f.idle_of[GPU_IDLE_OTHER], seen(v)) <= rule_threshold(r, "share"))
         return;
     x = gpu_found(r, v);
     gpu_gaps(x, v, GPU_IDLE_OTHER, 0, NULL);
     x->title = mem_printf("%s is idle although work was launched", x->device);
     x->evidence = mem_printf(
         "%s of %s: what ran next had been asked for before the gap began, or by no call that was seen.",
-        words_ns(&w, v->f.idle_of[GPU_IDLE_OTHER]), words_ns(&w, v->f.span));
+        words_ns(&w, v->f.idle_of[GPU_IDLE_OTHER]), words_ns(&w, seen(v)));
     x->advice = mem_strdup("Look for streams that wait for events of others, and for copies before kernels.");
     if (v->f.launched < v->f.kernels) {
         x->certainty = FINDING_LIKELY;
+        free(x->why);
         x->why = mem_strdup("not all launches were seen");
     }
 }
