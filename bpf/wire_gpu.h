@@ -54,11 +54,11 @@ enum gpu_item {
 
 /* What has happened to the agent. */
 enum gpu_state {
-    GPU_ARMED = 1,    /* number: CUPTI's version */
-    GPU_NO_CUPTI,     /* no library of it was found; number: 1: one lacks a function that is needed */
-    GPU_OTHER,        /* another profiler has subscribed: CUPTI's error 39 */
-    GPU_REFUSED,      /* number: the error */
-    GPU_TAKEN,        /* calls go on, records stop: another profiler took the buffers over; number: since when, ns */
+    GPU_ARMED = 1, /* number: CUPTI's version */
+    GPU_NO_CUPTI,  /* no library of it was found; number: 1: one lacks a function that is needed */
+    GPU_OTHER,     /* another profiler has subscribed: CUPTI's error 39 */
+    GPU_REFUSED,   /* number: the error */
+    GPU_TAKEN, /* calls go on, records stop: another profiler took the buffers over; number: since when, ns */
     GPU_RETAKEN,      /* and we took them back */
     GPU_ENDED,        /* the process ended in an orderly way */
     GPU_STOPPED,      /* the recording was over */

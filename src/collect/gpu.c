@@ -80,7 +80,10 @@ static struct collector *gpu_open(struct record_ctx *ctx, struct err *e)
  * there is no place for them they stay out. */
 static int gpu_ready(struct collector *c, struct err *e)
 {
-    return gpu_logs_init(&c->logs, c->ctx->store, c->ctx->session_dir, e);
+    int rc = gpu_logs_init(&c->logs, c->ctx->store, c->ctx->session_dir, e);
+
+    c->logs.give = c->ctx->ring != 0;
+    return rc;
 }
 
 static int gpu_start(struct collector *c, struct err *e)

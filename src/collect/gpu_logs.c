@@ -11,6 +11,7 @@
 
 #define DIRECTORY "gpu"
 
+enum { GIVE = 1 << 16, PAGE = 4096 }; /* bytes: given back at once, and aligned to */
 enum { PATIENCE = 4, FILES = 4096 };
 
 int gpu_logs_init(struct gpu_logs *g, struct store *s, int session_dir, struct err *e)
@@ -46,9 +47,12 @@ static uint32_t find_task(void *arg, struct gpu_log *l, uint32_t tid)
 
 static void open_one(struct gpu_logs *g, const char *name)
 {
-    int fd = openat(g->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, fd = openat(g->dir, name, O_RDWR | flags);
     struct gpu_logs_file *f;
     struct stat st;
+
+    if (fd < 0)
+        fd = openat(g->dir, name, O_RDONLY | flags);
 
     if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || g->files.n == FILES) {
         g->strange++;
@@ -115,6 +119,17 @@ static int is_met(struct gpu_logs *g, struct gpu_logs_file *f, int last)
            f->waited++ >= PATIENCE;
 }
 
+/* Where the file system can't, the file grows. */
+static void give_back(struct gpu_logs_file *f)
+{
+    uint64_t to = f->reader.pos / PAGE * PAGE;
+
+    if (to < f->given + GIVE)
+        return;
+    fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)f->given, (off_t)(to - f->given));
+    f->given = to;
+}
+
 static void read_blocks(struct gpu_logs *g, struct gpu_logs_file *f, int last)
 {
     struct wlog_block b;
@@ -133,6 +148,8 @@ static void read_blocks(struct gpu_logs *g, struct gpu_logs_file *f, int last)
         if (b.type == GPU_WIRE_BLOCK)
             gpu_log_block(&f->log, b.p, b.n);
     f->unread = f->reader.size - f->reader.pos;
+    if (g->give)
+        give_back(f);
 }
 
 void gpu_logs_read(struct gpu_logs *g, uint64_t begin, uint64_t end, int last)

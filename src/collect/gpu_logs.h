@@ -13,6 +13,7 @@ struct gpu_logs_file {
     int fd;
     int opened;      /* the reader is at its blocks */
     int waited;      /* turns for which nobody has met its process */
+    uint64_t given;  /* bytes at its start whose space was given back */
     uint64_t unread; /* bytes at its end that are no whole block */
     struct wlog_reader reader;
     struct gpu_log log;
@@ -22,6 +23,7 @@ struct gpu_logs {
     struct store *store;
     int dir;    /* -1: not made */
     int parent; /* the session's; borrowed */
+    int give;   /* the space of what was read is given back: a recording may go on for days */
     struct gpu_tasks tasks;
     struct gpu_devices devices;
     VEC(struct gpu_logs_file *) files;

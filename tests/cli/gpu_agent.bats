@@ -166,6 +166,15 @@ part() {
     part --capture step:5-
 }
 
+@test "gpu: with --ring the space of what was read of the agent's log is given back" {
+    record many --ring 60s >sizes
+    read -r size disk <sizes
+    [ "$size" -gt 300000 ]
+    [ "$disk" -lt "$((size / 2))" ]
+    events
+    [ "$(grep -c '^kernel|forward|' events)" = 20000 ]
+}
+
 # ranks SIZE: three processes, each with a device of its own, which is number 0 to it
 ranks() {
     cat >ranks.sh <<'END'
