@@ -115,7 +115,10 @@ void show_gpu(const struct session *s, uint64_t top, const struct text_style *st
     struct table t;
 
     gpu_trace_init(&x, s);
-    if (!x.ran.n)
+    if (!x.ran.n && gpu_calls_are_counted(&s->store))
+        log_warn("attached to what ran already: calls are counted, times of kernels are missing (start the "
+                 "program with wprof record)");
+    else if (!x.ran.n)
         log_warn("nothing ran on a GPU, or nothing was recorded of it (the collector gpu does; or import a "
                  "trace)");
     put_devices(&x, top, style, out);

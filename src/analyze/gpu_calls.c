@@ -23,6 +23,7 @@ static const struct table_column stall_columns[] = {
 struct row {
     uint32_t name, op, task, where;
     uint64_t count, ns, max, failed;
+    const char *counted; /* its name, where nothing but its number is known; NULL */
 };
 
 struct rows {
@@ -57,6 +58,8 @@ static int longest_first(const void *pa, const void *pb)
 
     if (a->ns != b->ns)
         return a->ns > b->ns ? -1 : 1;
+    if (a->counted && a->count != b->count)
+        return a->count > b->count ? -1 : 1;
     if (a->name != b->name)
         return a->name < b->name ? -1 : 1;
     return a->task < b->task ? -1 : a->task > b->task;
@@ -74,13 +77,41 @@ static char *text(const struct store *s, uint32_t id)
     return id ? mem_strdup(strtab_get(&s->strings, id)) : NULL;
 }
 
+#define COUNTED "gpu.calls." /* and a call's name: of what ran already, all that were made */
+
+/* Events of these are but those with a stack, and have no length. */
+static void add_counted(struct rows *rows, const struct store *s)
+{
+    for (size_t i = 0; i < s->counters.n; i++) {
+        const char *name = strtab_get(&s->strings, s->counters.a[i].name);
+        struct row key = {0};
+
+        if (strncmp(name, COUNTED, strlen(COUNTED)) != 0)
+            continue;
+        key.counted = name + strlen(COUNTED);
+        key.op = strncmp(key.counted, "cuda", 4) ? GPU_DRIVER : GPU_RUNTIME;
+        key.count = s->counters.a[i].value;
+        *vec_push(&rows->list) = key;
+    }
+}
+
+int gpu_calls_are_counted(const struct store *s)
+{
+    for (size_t i = 0; i < s->counters.n; i++)
+        if (!strncmp(strtab_get(&s->strings, s->counters.a[i].name), COUNTED, strlen(COUNTED)))
+            return 1;
+    return 0;
+}
+
 void gpu_calls_table(struct table *t, const struct gpu_trace *x, size_t limit)
 {
+    int counted = gpu_calls_are_counted(x->s);
     struct rows rows = {0};
     size_t n;
 
     table_init(t, call_columns, ARRAY_SIZE(call_columns));
-    for (size_t i = 0; i < x->s->events.n; i++) {
+    add_counted(&rows, x->s);
+    for (size_t i = 0; !counted && i < x->s->events.n; i++) {
         const struct event *ev = &x->s->events.a[i];
         const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_work_of(x, ev) : NULL;
 
@@ -92,13 +123,15 @@ void gpu_calls_table(struct table *t, const struct gpu_trace *x, size_t limit)
         const struct row *r = &rows.list.a[i];
         union table_cell *c = table_add(t);
 
-        c[0].text = mem_strdup(r->name ? strtab_get(&x->s->strings, r->name) : "[unnamed]");
+        c[0].text = mem_strdup(r->counted ? r->counted
+                               : r->name  ? strtab_get(&x->s->strings, r->name)
+                                          : "[unnamed]");
         c[1].text = mem_strdup(gpu_op_name(r->op));
         c[2].count = r->count;
-        c[3].count = r->ns;
-        c[4].count = r->ns / r->count;
-        c[5].count = r->max;
-        c[6].count = r->failed;
+        c[3].count = r->counted ? TABLE_NONE : r->ns;
+        c[4].count = r->counted ? TABLE_NONE : r->ns / r->count;
+        c[5].count = r->counted ? TABLE_NONE : r->max;
+        c[6].count = r->counted ? TABLE_NONE : r->failed;
     }
     vec_release(&rows.list);
     map_release(&rows.of);

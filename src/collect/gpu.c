@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -35,6 +36,8 @@
 #define GPU_BEHIND                                                                                           \
     "GPU: records of process %u end %s before the recording: its agent has not told of the rest"
 
+/* Turns of a second, but for the first ones, since programs may be short: each twice the one before. */
+enum { EARLY = 5, EARLY_NS = 1000000000 >> EARLY };
 enum { LOOK_AT = 16 /* processes whose mappings are looked at, at most, where no agent has come */ };
 
 struct collector {
@@ -86,13 +89,19 @@ static int gpu_ready(struct collector *c, struct err *e)
     return rc;
 }
 
+static int set_timer(struct collector *c, struct err *e)
+{
+    int early = c->turns < EARLY;
+    struct itimerspec next = {{1, 0}, {!early, early ? (long)EARLY_NS << c->turns : 0}};
+
+    return timerfd_settime(c->timer_fd, 0, &next, NULL) ? err_sys(e, errno, "timerfd") : 0;
+}
+
 static int gpu_start(struct collector *c, struct err *e)
 {
-    struct itimerspec every = {{1, 0}, {1, 0}};
-
     if (c->attach.trace && gpu_attach_start(&c->attach, e))
         return -1;
-    return timerfd_settime(c->timer_fd, 0, &every, NULL) ? err_sys(e, errno, "timerfd") : 0;
+    return set_timer(c, e);
 }
 
 static int gpu_fd(struct collector *c)
@@ -109,13 +118,12 @@ static int may_have_cuda(const struct collector *c)
     return !t || trace_poll(t, NULL) || trace_mapped(t, "/libcuda.so");
 }
 
-/* As long as no agent has come: after 1, 2, 4 ... seconds, since mappings are many. */
+/* As long as no agent has come: in early turns, then ever more seldom, since mappings are many. */
 static void look_for_cuda(struct collector *c)
 {
     struct pid_list all = {0};
 
-    c->turns++;
-    if (c->logs.files.n || (c->turns & (c->turns - 1)) || !may_have_cuda(c))
+    if (c->logs.files.n || (c->turns > EARLY && (c->turns & (c->turns - 1))) || !may_have_cuda(c))
         return;
     for (size_t i = 0; i < c->ctx->targets.n; i++)
         *vec_push(&all.list) = c->ctx->targets.a[i];
@@ -136,7 +144,10 @@ static int gpu_poll(struct collector *c, struct err *e)
     if (read(c->timer_fd, &times, sizeof(times)) != sizeof(times))
         return 0;
     gpu_logs_read(&c->logs, c->ctx->start_mono, 0, 0);
+    c->turns++;
     look_for_cuda(c);
+    if (c->turns <= EARLY && set_timer(c, e))
+        return -1;
     return c->attach.trace ? gpu_attach_poll(&c->attach, e) : 0;
 }
 
@@ -177,6 +188,28 @@ static void note_behind(struct collector *c, uint64_t end)
     }
 }
 
+static void see(struct collector *c, const char *path)
+{
+    if (strstr(path, "/libwprof-cuda.so"))
+        c->seen = GPU_SEEN_OURS;
+    else if (strstr(path, "/libcuda.so") && c->seen < GPU_SEEN_LIBRARY)
+        c->seen = GPU_SEEN_LIBRARY;
+}
+
+/* Of programs that were too short to be looked at: what the kernel told of, and what was met in stacks. */
+static void look_back(struct collector *c)
+{
+    static const char *const names[] = {"/libcuda.so", "/libwprof-cuda.so"};
+    const struct store *s = c->ctx->store;
+    int sure = c->ctx->trace && !trace_mapped(c->ctx->trace, "//"); /* which nobody has */
+
+    for (size_t i = 0; sure && i < ARRAY_SIZE(names); i++)
+        if (trace_mapped(c->ctx->trace, names[i]))
+            see(c, names[i]);
+    for (size_t i = 0; i < s->frames.modules.n; i++)
+        see(c, strtab_get(&s->strings, s->frames.modules.a[i].path));
+}
+
 static int gpu_stop(struct collector *c, struct err *e)
 {
     uint64_t end = c->ctx->end_mono, until = clock_monotonic() + WAIT_NS;
@@ -189,10 +222,13 @@ static int gpu_stop(struct collector *c, struct err *e)
     }
     gpu_logs_read(&c->logs, c->ctx->start_mono, end, 1);
     note_behind(c, end);
+    look_back(c);
     gpu_counters(c);
     gpu_told_notes(&c->logs, c->ctx, c->seen);
-    if (c->attach.trace && gpu_attach_total(&c->attach))
+    if (c->attach.trace && gpu_attach_total(&c->attach)) {
         *vec_push(&c->ctx->meta->notes) = mem_strdup(GPU_ATTACHED);
+        log_warn(GPU_ATTACHED);
+    }
     if (c->seen && c->unattached.msg[0]) {
         *vec_push(&c->ctx->meta->notes) = mem_printf(GPU_UNATTACHED, c->unattached.msg);
         log_warn(GPU_UNATTACHED, c->unattached.msg);

@@ -166,14 +166,16 @@ static const char *why_none(const struct record_ctx *ctx, enum gpu_seen seen)
         return "libwprof-cuda.so is not beside wprof nor in ../lib/wprof: no kernel times";
     switch (seen) {
     case GPU_SEEN_OURS:
-        return "libwprof-cuda.so was loaded, but could not write into the session's directory";
+        return "libwprof-cuda.so was loaded, but could not write into the session's directory: no kernel "
+               "times "
+               "(does the program change its user before CUDA begins, or has it no descriptor left?)";
     case GPU_SEEN_DEVICE:
         return "CUDA was initialised, but the driver did not load libwprof-cuda.so (may the command's user "
                "read it? is its "
                "C library older than 2.17?)";
     case GPU_SEEN_LIBRARY:
         return "libcuda was loaded, but CUDA was never initialised, or the driver did not load "
-               "libwprof-cuda.so";
+               "libwprof-cuda.so: no kernel times (does the program clear its environment?)";
     default:
         return "CUDA was never initialised";
     }

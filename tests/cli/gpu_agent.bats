@@ -277,6 +277,19 @@ END
 }
 
 # A machine may have a CUPTI of NVIDIA's where ours is looked for: without a driver it refuses, and that is said, too.
+@test "gpu: an agent that may not write, and an environment that was cleared: CUDA was there, and that is said" {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    mkdir -m 700 closed
+    cd closed
+    unset FAKE_CUPTI_TRUTH
+    record user
+    ! grep -q 'never initialised' s/meta.json
+    grep -q 'libwprof-cuda.so was loaded, but could not write' err
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib "$WPROF" record -o t --tier C --collect gpu,cpu -- \
+        env -u CUDA_INJECTION64_PATH "$PYTHON" "$ROOT/tests/fakes/gpu.py" user 2>err
+    grep -q 'libcuda was loaded, but .* the driver did not load libwprof-cuda.so' err
+}
+
 @test "gpu: no CUPTI: the program runs, and it is said where to have one from" {
     mkdir lib
     cp "$BATS_FILE_TMPDIR/lib/libcuda.so.1" lib
@@ -335,6 +348,11 @@ EOF
     grep -q '^driver|cuLaunchKernel|.*attached (gpu.py:.*launch (gpu.py:.*cuLaunchKernel$' events
     ! grep -q '^kernel' events
     grep -q 'times of kernels are missing' s/meta.json
+    grep -q 'times of kernels are missing' err
+    "$WPROF" show --gpu --json s 2>/dev/null | "$PYTHON" -c 'import json, sys
+calls = {r["name"]: r["count"] for r in json.load(sys.stdin)["calls"]}
+assert calls["cuLaunchKernel"] == 40 and calls["cuStreamSynchronize"] == 20, calls'
+    "$WPROF" show --gpu s 2>&1 >/dev/null | grep -q 'calls are counted, times of kernels are missing'
     "$WPROF" show --metrics --json s 2>/dev/null | "$PYTHON" -c 'import json, sys
 rows = [r for r in json.load(sys.stdin)["metrics"] if r["metric"] == "gpu.launches"]
 assert rows and rows[0]["total"] == 40, rows'
