@@ -65,6 +65,7 @@ enum gpu_state {
     GPU_KIND_REFUSED, /* number: a kind of record that can't be had */
     GPU_PYTHON,       /* number: its version, whose frames are read */
     GPU_NO_PYTHON,    /* number: the version whose frames can't be read */
+    GPU_NVTX_EARLY,   /* NVTX is used before CUDA has begun: what is marked until then is missing */
     GPU_STATES,
 };
 

@@ -172,13 +172,24 @@ static int arm(struct agent *a)
     return 0;
 }
 
+/* Once for each process; a child of fork(2) has its own. */
+static int begin_log(struct agent *a, const char *dir)
+{
+    if (a->out.fd >= 0 && a->pid == getpid())
+        return 0;
+    out_close(&a->out);
+    a->pid = getpid();
+    if (out_open(&a->out, dir))
+        return -1;
+    hello(a);
+    return 0;
+}
+
 static void begin(struct agent *a, const char *dir)
 {
-    a->pid = getpid();
     settings(a);
-    if (out_open(&a->out, dir))
+    if (begin_log(a, dir))
         return;
-    hello(a);
     who_rank(a);
     if (make_tables(a)) {
         out_close(&a->out);
@@ -195,10 +206,23 @@ static void begin(struct agent *a, const char *dir)
         agent_state(a, GPU_REFUSED, 0);
 }
 
+static atomic_int begun;
+
+/* CUPTI is not armed before the program itself begins with CUDA, as it may fork until then: what it marks
+ * meanwhile is missing, and that is said. */
+static void nvtx_is_early(const char *dir)
+{
+    struct agent *a = agent_get();
+    int before = errno;
+
+    if (*dir == '/' && !atomic_load(&begun) && !begin_log(a, dir))
+        agent_state(a, GPU_NVTX_EARLY, 0);
+    errno = before;
+}
+
 int InitializeInjection(void)
 {
     const char *dir = getenv(GPU_WIRE_ENV);
-    static atomic_int begun;
     int before = errno;
 
     if (dir && *dir == '/' && !atomic_exchange(&begun, 1))
@@ -210,9 +234,12 @@ int InitializeInjection(void)
 static int nvtx(void *table, int second)
 {
     static struct cupti cupti;
+    const char *dir = getenv(GPU_WIRE_ENV);
     int (*init)(void *);
 
-    if (!getenv(GPU_WIRE_ENV) || (!cupti.library && cupti_load(&cupti)))
+    if (dir)
+        nvtx_is_early(dir);
+    if (!dir || (!cupti.library && cupti_load(&cupti)))
         return 0;
     init = second ? cupti.nvtx2 : cupti.nvtx;
     return init && init(table) == CUPTI_OK;

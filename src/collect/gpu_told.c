@@ -126,6 +126,11 @@ static void note_one(struct record_ctx *ctx, const struct gpu_log *l)
              "meanwhile is missing, "
              "the gaps are marked",
              l->pid, s->seen[GPU_TAKEN]);
+    if (s->seen[GPU_NVTX_EARLY])
+        note(ctx, "NVTX ranges of process %u are missing %s", l->pid,
+             s->seen[GPU_ARMED]
+                 ? "that ended before CUDA began there"
+                 : "(it has not begun with CUDA; wprof mark, or WPROF_MARKS, marks any program)");
     if (s->seen[GPU_RETAKEN])
         note(ctx,
              "process %u: records were taken back from the other profiler after a minute: if it went on for "
@@ -177,7 +182,7 @@ static const char *why_none(const struct record_ctx *ctx, enum gpu_seen seen)
         return "libcuda was loaded, but CUDA was never initialised, or the driver did not load "
                "libwprof-cuda.so: no kernel times (does the program clear its environment?)";
     default:
-        return "CUDA was never initialised";
+        return ctx->end_mono ? "CUDA was never initialised" : "CUDA was not initialised so far";
     }
 }
 
@@ -186,6 +191,8 @@ void gpu_told_notes(const struct gpu_logs *g, struct record_ctx *ctx, enum gpu_s
     for (size_t i = 0; i < g->files.n; i++)
         note_one(ctx, &g->files.a[i]->log);
     note_sums(g, ctx);
+    if (g->files.n && ctx->gpu_env == GPU_ENV_NVTX_TAKEN)
+        note(ctx, "NVTX_INJECTION64_PATH was set already, and is left alone: NVTX ranges are missing");
     if (!g->files.n && !ctx->gpu_calls &&
         (seen || ctx->gpu_env == GPU_ENV_TAKEN || ctx->gpu_env == GPU_ENV_NO_AGENT))
         note(ctx, "%s", why_none(ctx, seen));

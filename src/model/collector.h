@@ -30,8 +30,9 @@ enum { TIER_A = 1, TIER_B = 2, TIER_C = 4 };
 enum gpu_env {
     GPU_ENV_NONE,
     GPU_ENV_SET,
-    GPU_ENV_TAKEN,    /* another injection was set, and is left alone */
-    GPU_ENV_NO_AGENT, /* our library is not there */
+    GPU_ENV_TAKEN,      /* another injection was set, and is left alone */
+    GPU_ENV_NVTX_TAKEN, /* the same of NVTX alone: ours records the rest */
+    GPU_ENV_NO_AGENT,   /* our library is not there */
 };
 
 /* What the recorder gives every collector; outlives them. */

@@ -166,8 +166,16 @@ static void name_agent(struct elevate *v, const char *marks)
 {
     char **env = spawn_env(NULL);
 
-    if (gpu_env_fill(&v->env, env, marks, v->o->whole_graphs) == GPU_ENV_TAKEN)
+    switch (gpu_env_fill(&v->env, env, marks, v->o->whole_graphs)) {
+    case GPU_ENV_TAKEN:
         log_warn("GPU: CUDA_INJECTION64_PATH is set already, and is left alone: no kernel times");
+        break;
+    case GPU_ENV_NVTX_TAKEN:
+        log_warn("GPU: NVTX_INJECTION64_PATH is set already, and is left alone: NVTX ranges are missing");
+        break;
+    default:
+        break;
+    }
     spawn_free_env(env);
 }
 

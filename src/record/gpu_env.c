@@ -38,5 +38,5 @@ enum gpu_env gpu_env_fill(struct jit_env *j, char *const *env, const char *marks
     if (whole_graphs)
         jit_env_add(j, mem_strdup(GPU_WIRE_GRAPHS_ENV "=whole"));
     free(agent);
-    return GPU_ENV_SET;
+    return is_set(env, NVTX) ? GPU_ENV_NVTX_TAKEN : GPU_ENV_SET;
 }

@@ -267,6 +267,9 @@ END
     [ "$(cat out)" = /another.so, ]
     grep -q 'CUDA_INJECTION64_PATH was set already, and is left alone' err
     grep -q 'left alone' s/meta.json
+    NVTX_INJECTION64_PATH=/another.so record steps
+    as_it_ran
+    grep -q 'NVTX_INJECTION64_PATH was set already, and is left alone: NVTX ranges are missing' err
 }
 
 @test "gpu: CUDA that is never initialised, and no driver at all" {
@@ -277,6 +280,19 @@ END
 }
 
 # A machine may have a CUPTI of NVIDIA's where ours is looked for: without a driver it refuses, and that is said, too.
+@test "gpu: NVTX before CUDA begins, or without: that its ranges are missing is said" {
+    record early
+    as_it_ran
+    [ "$(grep -c '^mark|step ' events)" = 2 ]
+    [ "$(counter processes)" = 1 ]
+    grep -q 'NVTX ranges of process [0-9]* are missing that ended before CUDA began' err
+    unset FAKE_CUPTI_TRUTH
+    record marks
+    grep -q 'NVTX ranges of process [0-9]* are missing (it has not begun with CUDA' s/meta.json
+    record steps
+    ! grep -q 'NVTX ranges' err
+}
+
 @test "gpu: an agent that may not write, and an environment that was cleared: CUDA was there, and that is said" {
     [ "$(id -u)" = 0 ] || skip "needs root"
     mkdir -m 700 closed

@@ -182,6 +182,18 @@ def many():
     print(size, disk)
 
 
+def marks():
+    for i in range(3):
+        cuda.nvtxRangePushA(b"step %d" % i)
+        cuda.nvtxRangePop()
+
+
+def early():
+    marks()
+    cuda.cuInit(0)
+    steps(2)
+
+
 def user():
     forward(2)
     wait()
@@ -207,6 +219,7 @@ def attached():
 if __name__ == "__main__":
     if sys.argv[1] == "user":  # another user from before CUDA on, who may not write there
         os.setuid(65534)
-    if sys.argv[1] != "none":
+    if sys.argv[1] not in ("none", "early", "marks"):
         cuda.cuInit(0)
+    if sys.argv[1] != "none":
         globals()[sys.argv[1]]()
