@@ -3,6 +3,7 @@
 
 #include "analyze/symbolize.h"
 #include "base/log.h"
+#include "model/session_dir.h"
 #include "platform/clock.h"
 #include "platform/packed.h"
 
@@ -56,6 +57,10 @@ int open_log(struct session *s, struct err *e)
     else if (s->bad_bytes)
         log_warn("%s: the last %llu bytes of its log are no whole block and were left out", s->path,
                  (unsigned long long)s->bad_bytes);
+    if (s->agent_bytes)
+        log_warn("%s: its recorder was killed: %llu bytes of GPU records in its " SESSION_AGENTS
+                 "/ were not all read, what they tell is missing",
+                 s->path, (unsigned long long)s->agent_bytes);
     if (!s->sealed)
         open_names(s);
     return 0;

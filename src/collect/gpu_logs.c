@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/gpu_logs.h"
 
+#include "model/session_dir.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DIRECTORY "gpu"
+#define DIRECTORY SESSION_AGENTS
 
 enum { GIVE = 1 << 16, PAGE = 4096 }; /* bytes: given back at once, and aligned to */
 enum { PATIENCE = 4, FILES = 4096 };

@@ -137,6 +137,7 @@ struct session {
     int sealed;              /* 0: cut off, or still being recorded */
     uint64_t skipped_blocks; /* unknown types, of a newer minor version */
     uint64_t bad_bytes;      /* after the last whole block */
+    uint64_t agent_bytes;    /* of logs of GPU agents, which a recorder that was killed has left unread */
 };
 
 /*

@@ -24,6 +24,24 @@ int session_log_locked(int fd)
     return !fcntl(fd, F_OFD_GETLK, &l) && l.l_type != F_UNLCK;
 }
 
+uint64_t session_dir_agents(int dirfd)
+{
+    int fd = openat(dirfd, SESSION_AGENTS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    uint64_t bytes = 0;
+    struct dirent *d;
+    struct stat st;
+
+    while (dir && (d = readdir(dir)))
+        if (!fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+            bytes += (uint64_t)st.st_size;
+    if (dir)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
+    return bytes;
+}
+
 static int log_is_ours(int dirfd, int *recording)
 {
     int fd = openat(dirfd, SESSION_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), ours;

@@ -6,8 +6,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define SESSION_META "meta.json"
-#define SESSION_LOG  "events.wlog"
+#define SESSION_META   "meta.json"
+#define SESSION_LOG    "events.wlog"
+#define SESSION_AGENTS "gpu" /* the directory of GPU agents' logs, while it is recorded */
 
 enum { SESSION_META_MAX = 16 << 20 }; /* bytes: no reader takes a longer meta.json */
 
@@ -17,6 +18,10 @@ int session_dir_holds(int dirfd, int *recording);
 
 /* Whether somebody holds the recorder's lock on this log. */
 int session_log_locked(int fd);
+
+/* Bytes of the logs that agents in GPU programs left in the session, as its recorder was killed: a recording
+ * that ends has read and removed them. */
+uint64_t session_dir_agents(int dirfd);
 
 /* Every session directly below the current directory, newest first, as names separated by NUL; how many. */
 size_t session_dir_list(int dirfd, struct buf *names);

@@ -213,6 +213,8 @@ static int load_log(struct session *s, int dirfd, struct store_load *salvage, st
     if (rc || (!salvage && check_log(s, load, (uint64_t)st.st_size, e)))
         return err_wrap(e, "%s/%s", s->path, SESSION_LOG);
     take_state(s, load, (uint64_t)st.st_size, live);
+    if (!s->sealed && !live)
+        s->agent_bytes = session_dir_agents(dirfd);
     return 0;
 }
 

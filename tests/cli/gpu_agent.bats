@@ -175,6 +175,19 @@ part() {
     [ "$(grep -c '^kernel|forward|' events)" = 20000 ]
 }
 
+@test "gpu: the recorder is killed: that records of the agent are there unread is said" {
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib WPROF_GPU_TICK_MS=20 "$WPROF" -q record -o s --tier C --collect gpu,cpu -- \
+        "$PYTHON" "$ROOT/tests/fakes/gpu.py" endless 3>&- &
+    recorder=$!
+    until [ "$(cat s/gpu/*.wlog 2>/dev/null | wc -c)" -gt 2000 ]; do sleep 0.02; done
+    pid=$(pgrep -P $recorder)
+    kill -9 $recorder
+    kill -9 $pid || true
+    wait $recorder || true
+    "$WPROF" show s 2>&1 | grep -q 'its recorder was killed: [0-9]* bytes of GPU records in its gpu/ were not all read'
+    ! grep -q 'CUDA was never initialised' s/meta.json
+}
+
 # ranks SIZE: three processes, each with a device of its own, which is number 0 to it
 ranks() {
     cat >ranks.sh <<'END'
