@@ -64,6 +64,13 @@ static enum gpu_steps_from collect(struct steps *m, const struct session *s)
 
     units_collect(&u, s);
     marked = !units_choose_kind(&choice, &u, "step", &none);
+    if (!marked) { /* or what the program calls them */
+        const char *kind = strtab_get(&u.strings, units_main_kind(&u));
+
+        units_choice_release(&choice);
+        choice = (struct units_choice){0};
+        marked = *kind && !units_choose_kind(&choice, &u, kind, &none);
+    }
     for (size_t i = 0; marked && i < choice.chosen.n; i++) {
         const struct unit *unit = &u.list.a[choice.chosen.a[i]];
         struct buf label = {0};

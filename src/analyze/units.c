@@ -94,11 +94,16 @@ void units_row_release(struct units_row *r)
 
 /* ---- the main kind ---- */
 
-enum { LEAST = 3 }; /* of steps or requests, to be what the program is about */
+enum { LEAST = 3 }; /* of steps, requests or the like, to be what the program is about */
 
 static int is_usual(const char *kind)
 {
-    return !strcmp(kind, "step") || !strcmp(kind, "request");
+    static const char *const usual[] = {"step", "request", "iteration", "iter", "batch"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+        if (!strcmp(kind, usual[i]))
+            return 1;
+    return 0;
 }
 
 uint32_t units_main_kind(const struct units *u)

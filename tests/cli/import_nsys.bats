@@ -16,15 +16,15 @@ need_sqlite() {
 @test "import nsys: kernels, copies, calls, ranges; processes with the same correlation ids" {
     need_sqlite
     run -0 --separate-stderr "$WPROF" import -o s report.sqlite
-    [[ $stderr == *"2 kernels, 1 copy, 3 allocations, 1 free, 1 call of the system, 2 runtime calls, 1 driver call, 2 NVTX ranges, 1 NVTX mark"* ]]
+    [[ $stderr == *"2 kernels, 1 copy, 3 allocations, 1 free, 1 call of the system, 2 runtime calls, 1 driver call, 4 NVTX ranges, 1 NVTX mark"* ]]
     [[ $stderr == *"1 definition of NVTX, 2 rows of other tables"* ]]
     [[ $stderr == *"1 row that ends before it begins"* ]]
     [[ $stderr == *"1 row without a start or an end"* ]]
     [[ $stderr == *"2 calls without a thread"* ]]
     "$WPROF" export --metric gpu s >got
     diff - got <<'END'
-python3;worker;cudaMemcpyAsync_v3020;CUDA:Memcpy HtoD (Pinned -> Device) 400
-python3;worker;forward;cudaLaunchKernel_v7000;CUDA:gemm(float*) 3000
+python3;worker;iteration;cudaMemcpyAsync_v3020;CUDA:Memcpy HtoD (Pinned -> Device) 400
+python3;worker;iteration;forward;cudaLaunchKernel_v7000;CUDA:gemm(float*) 3000
 server;cuLaunchKernel;CUDA:gemm(float*) 500
 END
     [[ $stderr == *"1 other operation on memory"* ]]
@@ -35,6 +35,7 @@ assert pools == [("device", 2, 1, 1500, 500), ("pinned", 1, 0, 70, 70)], pools
 asked = {(a["memory"], a["where"]) for a in d["allocations"]} # those of a call that was seen
 assert ("device", "forward") in asked or ("device", "cudaLaunchKernel_v7000") in asked, asked'
     "$WPROF" export --format chrome s | grep -q '"pthread_cond_wait","pid":100,"tid":101,.*"dur":0.8,'
+    "$WPROF" show --units iteration s | grep -q 'iteration 2 .*5.26 us'
     "$WPROF" show --units step s | grep -q 'step 3 .*7.5 us'
     "$WPROF" show s | grep -q 'when  *2023-11-14 22:13:20 UTC'
 }

@@ -52,7 +52,8 @@ def main():
                     (6900, 6950, 0, thread(100, 101), 11, 3, 2), (1, 2, 0, 0, 3, 2, 0)])
     db.executemany("INSERT INTO NVTX_EVENTS VALUES (?,?,?,?,?,?)",
                    [(900, 1500, 59, None, 5, thread(100, 101)), (500, 8000, 60, "step 3", None, thread(100, 101)),
-                    (3000, None, 34, None, 6, thread(100, 101)), (0, None, 75, "domain", None, None)])
+                    (800, 1600, 59, "iteration 1", None, thread(100, 101)),
+                    (1700, 6960, 59, "iteration_2", None, thread(100, 101)), (3000, None, 34, None, 6, thread(100, 101)), (0, None, 75, "domain", None, None)])
     db.executemany("INSERT INTO OSRT_API VALUES (?,?,?,?)", [(5100, 5900, thread(100, 101), 8), (3, 4, 0, 8)])
     db.executemany("INSERT INTO SCHED_EVENTS VALUES (?,?)", [(1, 2), (3, 4)])
     db.executemany("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (?,?,1,1,?,?,?,?,?)",

@@ -13,6 +13,34 @@ static void mark(struct gpu_fixture *f, const char *text, uint32_t task, uint64_
     gpu_fixture_event(f, EVENT_MARKER, task, from, to)->metric = strtab_add(&f->s.store.strings, text);
 }
 
+/* What the program calls them, where it marks no steps. */
+static void marked_iterations(void **state)
+{
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    struct table t;
+    uint32_t a;
+
+    gpu_fixture_init(&f, 1000, 10000);
+    a = gpu_fixture_task(&f, "train", 0);
+    for (uint64_t i = 0; i < 4; i++) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "iteration %u", (unsigned)i);
+        mark(&f, text, a, 1000 + i * 1000, 1900 + i * 1000);
+        gpu_fixture_launch(&f, "k", (struct gpu_work){.op = GPU_KERNEL}, a, 1100 + i * 1000, 10,
+                           1200 + i * 1000, 1500 + i * 1000);
+    }
+    gpu_trace_init(&x, &f.s);
+    assert_int_equal(gpu_steps_table(&t, &f.s, &x, 0), GPU_STEPS_MARKS);
+    assert_int_equal(table_rows(&t), 4);
+    assert_string_equal(gpu_cell(&t, 0, "step")->text, "iteration 0");
+    assert_int_equal(gpu_cell(&t, 0, "busy_ns")->count, 300);
+    table_release(&t);
+    gpu_trace_release(&x);
+    gpu_fixture_release(&f);
+}
+
 static void marked_steps(void **state)
 {
     struct gpu_fixture f;
@@ -230,9 +258,10 @@ static void no_order_no_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marked_steps),      cmocka_unit_test(steps_by_their_order),
-        cmocka_unit_test(who_came_last),     cmocka_unit_test(the_same_end_at_a_time),
-        cmocka_unit_test(equal_is_not_late), cmocka_unit_test(no_order_no_steps),
+        cmocka_unit_test(marked_steps),           cmocka_unit_test(marked_iterations),
+        cmocka_unit_test(steps_by_their_order),   cmocka_unit_test(who_came_last),
+        cmocka_unit_test(the_same_end_at_a_time), cmocka_unit_test(equal_is_not_late),
+        cmocka_unit_test(no_order_no_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,40 @@ static void take_call(struct nsys *x, struct sqlite_rows *r)
     push(x, &ev, driver ? "driver call|driver calls" : "runtime call|runtime calls");
 }
 
+/* Where in "iteration 12", "batch_12" or "step#12" the number begins, and how long the word is; NULL: it is
+ * not written so. */
+static const char *number_of(const char *text, size_t *word)
+{
+    const char *end = text + strlen(text), *number = end;
+
+    while (number > text && number[-1] >= '0' && number[-1] <= '9')
+        number--;
+    *word = number > text ? (size_t)(number - text) - 1 : 0;
+    return *word && number < end && strchr(" _#:", number[-1]) ? number : NULL;
+}
+
+/* Ranges that are numbered are one frame, so that what they do adds up; and each is a mark, so that they can
+ * be compared and cut out, as other tools' steps. */
+static void take_numbered(struct nsys *x, const struct event *range, struct gpu_work *w)
+{
+    const char *text = strtab_get(&x->s->strings, w->name);
+    struct event mark = *range;
+    struct buf unit = {0};
+    size_t word;
+    const char *number = number_of(text, &word);
+
+    if (!number)
+        return;
+    buf_addf(&unit, "%.*s %s", (int)word, text, number);
+    mark.kind = EVENT_MARKER;
+    mark.metric = strtab_add(&x->s->strings, buf_str(&unit));
+    buf_clear(&unit);
+    buf_addf(&unit, "%.*s", (int)word, text);
+    w->name = strtab_add(&x->s->strings, buf_str(&unit));
+    *vec_push(&x->s->events) = mark;
+    buf_release(&unit);
+}
+
 /* 2: thread, 3: type, 4: text */
 static void take_nvtx(struct nsys *x, struct sqlite_rows *r)
 {
@@ -305,6 +339,7 @@ static void take_nvtx(struct nsys *x, struct sqlite_rows *r)
         ev.task = lanes_task(&x->lanes, pid_of(thread), tid_of(thread));
     w.name = name_of(x, r, 4, "(no text)");
     if (type == NVTX_PUSH_POP && ev.task) {
+        take_numbered(x, &ev, &w);
         ev.kind = EVENT_GPU;
         ev.value = 0;
         ev.attr = span_of(x, &w, FRAME_MARKER);
