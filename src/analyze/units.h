@@ -48,8 +48,8 @@ struct units_choice {
 /* -1 with `e`: not written so, no unit of that kind or id; names those there are. */
 int units_choose(struct units_choice *c, const struct units *u, const char *text, struct err *e);
 
-/* The kind that the program is about: steps, requests, iterations or batches, where there are three or more of
- * them, else that of most units; a string, 0: there are none. */
+/* The kind that the program is about: steps, requests, iterations or batches, where there are three or more
+ * of them, else that of most units; a string, 0: there are none. */
 uint32_t units_main_kind(const struct units *u);
 
 /* All of a kind. */
