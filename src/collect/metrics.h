@@ -149,7 +149,7 @@ void metrics_machine_release(struct metrics_machine *x);
 void metrics_gpu_start(struct metrics *m);
 void metrics_gpu_look(struct metrics *m);
 const char *
-metrics_gpu_why(const struct metrics *m); /* they can't be had; "": there are, or there is no library */
+metrics_gpu_why(const struct metrics *m); /* why some can't be had; "": all are, or there is no library */
 void metrics_gpu_release(struct metrics *m);
 
 void metrics_groups_look(struct metrics *m);

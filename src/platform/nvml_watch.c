@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SUCCESS = 0 };                              /* nvmlReturn_t */
+enum { SUCCESS = 0, LOST = 15 };                   /* nvmlReturn_t */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };           /* nvmlClockType_t */
 enum { SENSOR_GPU = 0 };                           /* nvmlTemperatureSensors_t */
 enum { PCIE_SENT = 0, PCIE_RECEIVED = 1 };         /* nvmlPcieUtilCounter_t */
@@ -80,6 +80,7 @@ struct nvml_watch {
     pthread_cond_t wake;
     VEC(struct nvml_look) looks;
     char why[1200];
+    int answered; /* that it works, or why not */
     int stop;
 };
 
@@ -124,16 +125,33 @@ static void read_device(const struct api *api, device d, uint64_t *f)
     read_slow(api, d, f);
 }
 
+/* Once: who reads it holds no lock. */
+static void say(struct nvml_watch *w, const char *who, int rc)
+{
+    pthread_mutex_lock(&w->lock);
+    if (!*w->why)
+        snprintf(w->why, sizeof(w->why), "%s: %s", who,
+                 rc == LOST ? "lost, it has fallen off the bus" : w->api.error_string(rc));
+    w->answered = 1;
+    pthread_mutex_unlock(&w->lock);
+}
+
 static void look_at_all(struct nvml_watch *w, unsigned count)
 {
     struct nvml_look look;
     device d;
 
     for (unsigned i = 0; i < count; i++) {
+        int rc = w->api.by_index(i, &d);
+        char name[32];
+
         look.gpu = i;
         look.ts = clock_monotonic();
-        if (w->api.by_index(i, &d) != SUCCESS)
+        if (rc != SUCCESS) {
+            snprintf(name, sizeof(name), "GPU %u", i);
+            say(w, name, rc);
             continue;
+        }
         read_device(&w->api, d, look.figures);
         pthread_mutex_lock(&w->lock);
         if (w->looks.n < PENDING)
@@ -170,11 +188,12 @@ static void *watch(void *arg)
     if (rc == SUCCESS)
         rc = w->api.count(&count);
     if (rc != SUCCESS) {
-        pthread_mutex_lock(&w->lock);
-        snprintf(w->why, sizeof(w->why), "NVIDIA's management library: %s", w->api.error_string(rc));
-        pthread_mutex_unlock(&w->lock);
+        say(w, "NVIDIA's management library", rc);
         return NULL;
     }
+    pthread_mutex_lock(&w->lock);
+    w->answered = 1;
+    pthread_mutex_unlock(&w->lock);
     do
         look_at_all(w, count);
     while (!wait_a_second(w));
@@ -243,7 +262,7 @@ const char *nvml_watch_why(struct nvml_watch *w)
     const char *why;
 
     pthread_mutex_lock(&w->lock); /* written once */
-    why = w->why;
+    why = w->answered || *w->why ? w->why : "NVIDIA's management library does not answer";
     pthread_mutex_unlock(&w->lock);
     return why;
 }

@@ -39,7 +39,8 @@ struct nvml_watch;
 struct nvml_watch *nvml_watch_new(void);
 /* What was seen since the last call, in the order of time; `each` is called with no lock held. */
 void nvml_watch_take(struct nvml_watch *w, void (*each)(void *arg, const struct nvml_look *look), void *arg);
-/* "": it works, or has not answered yet. Valid until it is freed. */
+/* "": all works. Else the first thing that does not: the library, one of its GPUs. Valid until it is freed.
+ */
 const char *nvml_watch_why(struct nvml_watch *w);
 /* Waits for a call under way, but not for long: one that hangs in the driver is left behind. */
 void nvml_watch_free(struct nvml_watch *w);

@@ -277,4 +277,7 @@ print(round(rows[0]["mean"], 6) if rows else "none") # means are sums divided' "
     grep -q 'GPUs (NVIDIA.s management library: Driver/library version mismatch)' s/meta.json
     LD_LIBRARY_PATH=$PWD/lib FAKE_NVML=hang "$WPROF" -q record -o t --tier C --collect metrics -- sleep 0.3
     grep -q '"state": "sealed"' t/meta.json
+    grep -q 'GPUs (NVIDIA.s management library does not answer)' t/meta.json
+    LD_LIBRARY_PATH=$PWD/lib FAKE_NVML=lost "$WPROF" -q record -o u --tier C --collect metrics -- sleep 1
+    grep -q 'GPUs (GPU 1: lost, it has fallen off the bus)' u/meta.json
 }
