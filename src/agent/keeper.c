@@ -148,6 +148,7 @@ static void *keep(void *arg)
         if (out_is_gone(&a->out)) {
             inject_kinds_off(a);
             atomic_store(&a->on, 0);
+            out_give_up(&a->out); /* its space is free then */
             return NULL;
         }
         keeper_flush(a, 0);

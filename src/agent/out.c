@@ -94,6 +94,18 @@ int out_is_gone(const struct out *o)
     return !is_ours(o, &st) || !st.st_nlink;
 }
 
+void out_give_up(struct out *o)
+{
+    struct stat st;
+
+    out_lock(o);
+    if (is_ours(o, &st))
+        out_close(o);
+    o->fd = -1;
+    o->n = 0;
+    out_unlock(o);
+}
+
 static void write_block(struct out *o)
 {
     uint8_t *h = o->bytes;

@@ -56,5 +56,6 @@ void out_flush(struct out *o); /* takes the lock */
 /* 1: somebody has removed the file: the recording is over. */
 int out_is_gone(const struct out *o);
 void out_close(struct out *o);
+void out_give_up(struct out *o); /* takes the lock; closes what is ours, for a process that goes on */
 
 #endif

@@ -175,6 +175,14 @@ part() {
     [ "$(grep -c '^kernel|forward|' events)" = 20000 ]
 }
 
+@test "gpu: a program that goes on after the recording has no file of ours open" {
+    record after --duration 300ms
+    until [ -s left ]; do sleep 0.02; done
+    [ "$(cat left)" = '[]' ]
+    events
+    grep -q '^kernel|forward|' events
+}
+
 @test "gpu: the recorder is killed: that records of the agent are there unread is said" {
     LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib WPROF_GPU_TICK_MS=20 "$WPROF" -q record -o s --tier C --collect gpu,cpu -- \
         "$PYTHON" "$ROOT/tests/fakes/gpu.py" endless 3>&- &

@@ -200,6 +200,24 @@ def user():
     time.sleep(0.2)
 
 
+def after():
+    """Goes on when the recording is over: says which descriptors of its log are left."""
+    logs = os.environ["WPROF_GPU"]
+    while os.path.exists(logs):
+        forward(2)
+        wait()
+        time.sleep(0.01)
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        left = [os.readlink(x) for x in os.scandir("/proc/self/fd") if os.path.lexists(x)]
+        left = [x for x in left if x.startswith(logs)]
+        if not left:
+            break
+        time.sleep(0.02)
+    with open("left", "w") as f:
+        f.write("%s\n" % left)
+
+
 def two():
     forward(2)
     wait()
