@@ -108,7 +108,7 @@ void gpu_devices_table(struct table *t, const struct gpu_trace *x, int idle)
         c[n++].count = number_or_none(d->device);
         c[n++].count = number_or_none(d->rank);
         n += fill(c + n, &f);
-        c[n++].count = f.from > x->start ? f.from - x->start : 0;
+        c[n++].count = f.from > x->start ? f.from - gpu_unseen_until(d, x->start, f.from) : 0;
         c[n++].count = x->end > f.to ? x->end - gpu_unseen_until(d, f.to, x->end) : 0;
     }
 }

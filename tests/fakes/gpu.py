@@ -105,6 +105,7 @@ def profiler():
     """Another one takes the records, until ours takes them back."""
     forward(2)
     wait()
+    flush()
     cuda.fake_profiler(1)
     forward(4)
     wait()
@@ -197,7 +198,7 @@ def early():
 def user():
     forward(2)
     wait()
-    time.sleep(0.2)
+    time.sleep(1)
 
 
 def after():
