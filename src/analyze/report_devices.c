@@ -18,6 +18,19 @@ static uint64_t less(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+/* What another profiler had: within the span, before and after it. */
+static uint64_t taken(const struct gpu_trace *t, const struct gpu_device *of, const struct gpu_figures *f)
+{
+    struct gpu_range before = {t->start, f->from}, after = {f->to, t->end};
+    uint64_t ns = f->unseen;
+
+    if (before.start < before.end)
+        ns += gpu_ranges_within(&of->unseen, before);
+    if (after.start < after.end)
+        ns += gpu_ranges_within(&of->unseen, after);
+    return ns;
+}
+
 static void add_device(struct report *r, const struct gpu_trace *t, const struct gpu_device *of)
 {
     struct report_device *d = vec_push(&r->devices);
@@ -28,13 +41,14 @@ static void add_device(struct report *r, const struct gpu_trace *t, const struct
     gpu_device_label(of, &name);
     *d = (struct report_device){.name = buf_detach(&name), .ns = less(t->end, t->start), .busy_ns = f.busy};
     d->ns = d->ns > f.span ? d->ns : f.span; /* a clock may be a little off */
-    d->unseen_ns = d->ns - f.span + f.unseen;
+    d->unseen_ns = less(d->ns - f.span + f.unseen, taken(t, of, &f));
     add_part(d, "compute", "computing", f.of[GPU_COMPUTE], 0);
     add_part(d, "communicate", "communicating alone", f.exposed, 0);
     add_part(d, "copy", "copying alone", less(f.busy, f.of[GPU_COMPUTE] + f.exposed), 0);
     add_part(d, "idle_host", "idle: the host had not asked", f.idle_of[GPU_IDLE_HOST], 1);
     add_part(d, "idle_kernel", "idle: from one kernel to the next", f.idle_of[GPU_IDLE_KERNEL], 1);
     add_part(d, "idle_other", "idle: other causes", f.idle_of[GPU_IDLE_OTHER], 1);
+    add_part(d, "taken", "not seen, as another profiler had the records", taken(t, of, &f), 1);
 }
 
 static const union table_cell *cell(const struct table *t, size_t row, const char *key)

@@ -35,7 +35,7 @@ void units_collect(struct units *u, const struct session *s)
         size_t word = strcspn(text, " ");
 
         if (ev->kind != EVENT_MARKER || ev->flags & EVENT_JOINED || (!ev->dur && !(ev->flags & EVENT_OPEN)) ||
-            !word)
+            !word || !strcmp(text, GPU_TAKEN_MARK)) /* which is nobody's unit of work */
             continue;
         *vec_push(&u->list) = (struct unit){.kind = strtab_addn(&u->strings, text, word),
                                             .id = strtab_add(&u->strings, text + word + (text[word] == ' ')),

@@ -266,10 +266,12 @@ for f in json.load(sys.stdin)["findings"]:
     # that time is neither busy nor idle, and blamed on nobody
     "$WPROF" show --gpu s >shown
     grep -q 'GPU 0: .* are not seen, neither busy nor idle: another profiler had the records' shown
+    "$WPROF" report s | tr -s '\n ' ' ' | grep -q 'not seen, as another profiler had the records [0-9]'
     "$WPROF" show --gpu --json --top 0 s >shown.json
     "$PYTHON" - <<'END'
 import json
 d = json.load(open("shown.json"))
+assert not any("another profiler" in x["step"] for x in d["steps"]), d["steps"]
 g = d["devices"][0]
 gap = [r.split("|") for r in open("events") if r.startswith("mark|[GPU records taken")]
 begin, ns = int(gap[0][4]), int(gap[0][5])
