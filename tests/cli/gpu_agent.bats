@@ -329,6 +329,14 @@ END
     grep -q 'libcuda was loaded, but .* the driver did not load libwprof-cuda.so' err
 }
 
+@test "gpu: of a program too short to be looked at the kernel tells that CUDA was there" {
+    need_tier_a
+    unset FAKE_CUPTI_TRUTH
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib "$WPROF" record -o s --tier A --collect gpu,cpu -- \
+        env -u CUDA_INJECTION64_PATH "$PYTHON" "$ROOT/tests/fakes/gpu.py" two 2>err
+    grep -q 'libcuda was loaded, but .* the driver did not load libwprof-cuda.so' err
+}
+
 @test "gpu: no CUPTI: the program runs, and it is said where to have one from" {
     mkdir lib
     cp "$BATS_FILE_TMPDIR/lib/libcuda.so.1" lib

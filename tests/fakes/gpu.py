@@ -198,7 +198,7 @@ def early():
 def user():
     forward(2)
     wait()
-    time.sleep(1)
+    time.sleep(0.5)
 
 
 def after():
