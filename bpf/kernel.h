@@ -66,8 +66,11 @@ struct pt_regs {
         sp, ss;
 };
 
+struct pid_namespace;
+
 struct upid {
     int nr;
+    struct pid_namespace *ns;
 };
 
 struct pid {

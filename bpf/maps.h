@@ -136,6 +136,7 @@ struct {
 
 /* Defined in proc.bpf.c. */
 extern __u32 own_pidns_level; /* of wprof's own pid namespace, 0: the initial one; own_level sets it */
+extern __u64 own_pidns;       /* where the kernel has that namespace */
 extern const volatile __u32 config_whole_machine; /* follow every process, found at its first sample */
 
 extern const volatile __u32 config_row_sets;

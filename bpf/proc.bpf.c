@@ -11,6 +11,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 __u32 own_pidns_level = 0;
+__u64 own_pidns = 0;
 const volatile __u32 config_whole_machine = 0;
 const volatile __u32 config_row_sets = ROW_SETS;
 const volatile __u32 config_clock = 0;
@@ -37,6 +38,7 @@ int own_level(void *ctx)
     struct task_struct *t = (struct task_struct *)bpf_get_current_task();
 
     own_pidns_level = BPF_CORE_READ(t, thread_pid, level);
+    own_pidns = pid_namespace_at(BPF_CORE_READ(t, thread_pid), own_pidns_level);
     return 0;
 }
 

@@ -14,17 +14,40 @@ static __always_inline __u64 task_start(struct task_struct *t)
     return BPF_CORE_READ((struct task_struct___old *)t, real_start_time);
 }
 
-/* pid: read by a helper, for the verifier allows no arithmetic with pointers that it knows the type of.
- * numbers[] is a flexible array whose elements are larger in the kernel than in our few types: step by its
- * size. */
+/* A field of pid's entry for a level: read by a helper, for the verifier allows no arithmetic with pointers
+ * that it knows the type of. numbers[] is a flexible array whose elements are larger in the kernel than in
+ * our few types: step by its size. */
+static __always_inline void pid_entry(void *out, __u32 size, struct pid *pid, __u32 level, __u64 field)
+{
+    __u64 at =
+        bpf_core_field_offset(struct pid, numbers) + (__u64)level * bpf_core_type_size(struct upid) + field;
+
+    bpf_probe_read_kernel(out, size, (const char *)pid + at);
+}
+
 static __always_inline __u32 pid_number(struct pid *pid, __u32 level)
 {
     __u32 nr = 0;
-    __u64 at = bpf_core_field_offset(struct pid, numbers) + (__u64)level * bpf_core_type_size(struct upid) +
-               bpf_core_field_offset(struct upid, nr);
 
-    bpf_probe_read_kernel(&nr, sizeof(nr), (const char *)pid + at);
+    pid_entry(&nr, sizeof(nr), pid, level, bpf_core_field_offset(struct upid, nr));
     return nr;
+}
+
+static __always_inline __u64 pid_namespace_at(struct pid *pid, __u32 level)
+{
+    __u64 ns = 0;
+
+    pid_entry(&ns, sizeof(ns), pid, level, bpf_core_field_offset(struct upid, ns));
+    return ns;
+}
+
+/* In wprof's own namespace, which is not the initial one; 0: it isn't there. Another namespace may be as
+ * deep. */
+static __always_inline __u32 pid_own_number(struct pid *pid, __u32 depth)
+{
+    __u32 own = own_pidns_level;
+
+    return depth >= own && pid_namespace_at(pid, own) == own_pidns ? pid_number(pid, own) : 0;
 }
 
 /* Is t's process past its end? Its last thread still runs for a while, and frees its memory (since Linux 6.16
@@ -37,12 +60,11 @@ static __always_inline int task_process_ended(struct task_struct *t)
 /* The pid of t's process in wprof's own pid namespace; 0: it is in none below that. */
 static __always_inline __u32 task_ns_tgid(struct task_struct *t)
 {
-    __u32 own = own_pidns_level;
     struct task_struct *leader = t->group_leader;
 
-    if (!own)
+    if (!own_pidns_level)
         return t->tgid;
-    return leader->thread_pid->level >= own ? pid_number(BPF_CORE_READ(leader, thread_pid), own) : 0;
+    return pid_own_number(BPF_CORE_READ(leader, thread_pid), leader->thread_pid->level);
 }
 
 /* t must be a pointer that the verifier trusts (a tracepoint's argument, the current task): plain loads are
@@ -50,7 +72,7 @@ static __always_inline __u32 task_ns_tgid(struct task_struct *t)
 static __always_inline void task_describe(struct wire_task *out, struct task_struct *t)
 {
     struct task_struct *leader = t->group_leader;
-    __u32 own = own_pidns_level, depth = leader->thread_pid->level;
+    __u32 depth = leader->thread_pid->level;
 
     out->tgid = t->tgid;
     out->tid = t->pid;
@@ -58,8 +80,8 @@ static __always_inline void task_describe(struct wire_task *out, struct task_str
     out->ns_tid = out->tid;
     out->own_tgid = out->tgid;
     out->pad = 0;
-    if (own)
-        out->ns_tid = depth >= own ? pid_number(BPF_CORE_READ(t, thread_pid), own) : 0;
+    if (own_pidns_level)
+        out->ns_tid = pid_own_number(BPF_CORE_READ(t, thread_pid), depth);
     if (depth)
         out->own_tgid = pid_number(BPF_CORE_READ(leader, thread_pid), depth);
     out->start = task_start(t);
