@@ -189,10 +189,17 @@ static int by_weight(const void *pa, const void *pb)
     return strcmp(a->id, b->id);
 }
 
+static int is_minor(const struct finding *x)
+{
+    return x->weight <= FINDING_ONLY_WHERE && x->severity < FINDING_HIGH;
+}
+
 static int by_cost(const void *pa, const void *pb)
 {
     const struct finding *a = pa, *b = pb;
 
+    if (is_minor(a) != is_minor(b))
+        return is_minor(a) - is_minor(b);
     if (a->cost_ns != b->cost_ns)
         return a->cost_ns > b->cost_ns ? -1 : 1;
     if (a->severity != b->severity)

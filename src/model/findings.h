@@ -24,6 +24,9 @@ struct finding_claim {
     uint64_t start, end, ns;
 };
 
+/* The weight of those that only say where time goes, whose cost is all of it and not what could be saved. */
+enum { FINDING_ONLY_WHERE = 1 };
+
 struct finding {
     char *id;          /* the rule's: "loader-wait" */
     char *title;       /* one sentence without its full stop */
@@ -71,8 +74,9 @@ void findings_release(struct findings *f);
 struct finding *findings_add(struct findings *f, const char *id);
 void finding_claim(struct finding *x, uint64_t start, uint64_t end, uint64_t ns);
 
-/* Sorts by cost, takes apart what several claim, sets costs, shares and, where a rule left it at 0, severity:
- * from a fifth of the wall time on high, from a twentieth on medium. */
+/* Sorts by cost, those that only say where a small part of the time goes behind the others; takes apart what
+ * several claim, sets costs, shares and, where a rule left it at 0, severity: from a fifth of the wall time
+ * on high, from a twentieth on medium. */
 void findings_settle(struct findings *f);
 
 size_t findings_count(const struct findings *f, unsigned check_state);

@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "gpu_fixture.h"
 
+#include <stdio.h>
+
 #define KERNEL ((struct gpu_work){.op = GPU_KERNEL, .device = 1, .stream = 7})
 
 static void mark(struct gpu_fixture *f, const char *text, uint32_t task, uint64_t from, uint64_t to)

@@ -11,7 +11,7 @@
 
 /* Who claims time before whom: what names a cause, what is a cause in general, what only says where. */
 enum {
-    RULE_WEIGHT_LAST = 1,
+    RULE_WEIGHT_LAST = FINDING_ONLY_WHERE,
     RULE_WEIGHT_GENERAL = 4,
     RULE_WEIGHT = 8,
     RULE_WEIGHT_CAUSE = 12,
