@@ -167,6 +167,18 @@ const char *lead_time_waits(struct words *w, const struct lead_time *t)
 const char lead_writes_advice[] =
     "Write and sync less often and more at a time, or in another thread; a faster disk.";
 
+int lead_time_mostly_in(const struct lead_time *t, const struct rule_data *d, const struct place_match *m,
+                        size_t n)
+{
+    uint8_t *stacks = places_match(&d->places, m, n);
+    uint64_t ns = 0;
+
+    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
+        ns += stacks[i] ? t->where.of[i] : 0;
+    free(stacks);
+    return ns > t->where.sum / 2;
+}
+
 int lead_time_writes(const struct lead_time *t, const struct rule_data *d)
 {
     static const struct place_match ways[] = {
@@ -175,13 +187,8 @@ int lead_time_writes(const struct lead_time *t, const struct rule_data *d)
         {"__do_sys_fsync", NULL, NULL},  {"vfs_fsync_range", NULL, NULL},
         {"do_fsync", NULL, NULL},        {"__x64_sys_msync", NULL, NULL},
         {"vfs_write", NULL, NULL},       {"sync_file_range", NULL, NULL}};
-    uint8_t *stacks = places_match(&d->places, ways, ARRAY_SIZE(ways));
-    uint64_t ns = 0;
 
-    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
-        ns += stacks[i] ? t->where.of[i] : 0;
-    free(stacks);
-    return ns > t->where.sum / 2;
+    return lead_time_mostly_in(t, d, ways, ARRAY_SIZE(ways));
 }
 
 double lead_time_share(const struct lead_time *t, const struct rule_data *d)

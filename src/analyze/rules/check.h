@@ -79,6 +79,10 @@ void lead_time_stacks(struct lead_time *t, const struct rule_data *d, const uint
 /* Samples alone, and of them those from `from` (CLOCK_MONOTONIC) on. */
 void lead_time_samples(struct lead_time *t, const struct rule_data *d, const uint8_t *stacks, uint64_t from);
 
+/* More than half of it is in stacks with one of these functions. */
+int lead_time_mostly_in(const struct lead_time *t, const struct rule_data *d, const struct place_match *m,
+                        size_t n);
+
 /* Most of its waits, which are for a disk, are for data on the way there; and what to do about it. */
 int lead_time_writes(const struct lead_time *t, const struct rule_data *d);
 extern const char lead_writes_advice[];

@@ -139,20 +139,14 @@ static void who_was_where(struct buf *text, const struct chase *c, const struct 
 static int is_python_lock(const struct rule_data *d, const struct lead_time *t)
 {
     static const struct place_match locks[] = {{"PyThread_acquire_lock_timed", NULL, NULL},
-                                               {"_PyMutex_LockTimed", NULL, NULL}},
-                                    conditions[] = {{"wait", "threading.py", NULL},
+                                               {"_PyMutex_LockTimed", NULL, NULL}};
+    static const struct place_match conditions[] = {{"wait", "threading.py", NULL},
                                                     {"wait_for", "threading.py", NULL},
                                                     {"_wait_for_tstate_lock", "threading.py", NULL},
                                                     {"join", "threading.py", NULL}};
-    uint8_t *in = places_match(&d->places, locks, ARRAY_SIZE(locks)),
-            *not = places_match(&d->places, conditions, ARRAY_SIZE(conditions));
-    uint64_t ns = 0;
 
-    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
-        ns += in[i] && !not [i] ? t->where.of[i] : 0;
-    free(in);
-    free(not );
-    return ns > t->where.sum / 2;
+    return lead_time_mostly_in(t, d, locks, ARRAY_SIZE(locks)) &&
+           !lead_time_mostly_in(t, d, conditions, ARRAY_SIZE(conditions));
 }
 
 /* "futex 0x10 (mutex)", or that it has none. */
@@ -345,13 +339,8 @@ static int is_idle_loop(const struct rule_data *d, const struct lead_time *t)
                                                {"uv__io_poll", NULL, NULL},
                                                {"guest_tick", "trio/_core/_run.py", NULL},
                                                {"unrolled_run", "trio/_core/_run.py", NULL}};
-    uint8_t *in = places_match(&d->places, loops, ARRAY_SIZE(loops));
-    uint64_t ns = 0;
 
-    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
-        ns += in[i] ? t->where.of[i] : 0;
-    free(in);
-    return d->units.list.n && ns > t->where.sum / 2;
+    return d->units.list.n && lead_time_mostly_in(t, d, loops, ARRAY_SIZE(loops));
 }
 
 void check_blocked(struct rule_run *r, const struct rule_data *d)
