@@ -112,23 +112,9 @@ static int has_cursor(const struct message *g)
     return 1;
 }
 
-static void list_tools(struct mcp *m, struct message *g)
-{
-    struct buf answer = {0};
-    struct json_writer w;
-
-    if (has_cursor(g))
-        return;
-    begin_result(&w, &answer, m, g);
-    mcp_version_cache(&w, g->version);
-    json_array(&w, "tools");
-    for (size_t i = 0; i < m->about->ntools; i++)
-        put_tool(&w, &m->about->tools[i], g->version);
-    json_end_array(&w);
-    end_result(&w, g);
-}
-
-static void list_nothing(const struct mcp *m, struct message *g, const char *of)
+/* The answer's only page, all members of which `put` writes. */
+static void list_page(struct mcp *m, struct message *g, const char *of,
+                      void (*put)(struct json_writer *w, const struct mcp *m, const struct message *g))
 {
     struct buf answer = {0};
     struct json_writer w;
@@ -138,18 +124,31 @@ static void list_nothing(const struct mcp *m, struct message *g, const char *of)
     begin_result(&w, &answer, m, g);
     mcp_version_cache(&w, g->version);
     json_array(&w, of);
+    if (put)
+        put(&w, m, g);
     json_end_array(&w);
     end_result(&w, g);
 }
 
+static void put_tools(struct json_writer *w, const struct mcp *m, const struct message *g)
+{
+    for (size_t i = 0; i < m->about->ntools; i++)
+        put_tool(w, &m->about->tools[i], g->version);
+}
+
+static void list_tools(struct mcp *m, struct message *g)
+{
+    list_page(m, g, "tools", put_tools);
+}
+
 static void list_resources(struct mcp *m, struct message *g)
 {
-    list_nothing(m, g, "resources");
+    list_page(m, g, "resources", NULL);
 }
 
 static void list_templates(struct mcp *m, struct message *g)
 {
-    list_nothing(m, g, "resourceTemplates");
+    list_page(m, g, "resourceTemplates", NULL);
 }
 
 static void read_resource(struct mcp *m, struct message *g)
