@@ -15,11 +15,6 @@ static const struct task *task_of(const struct store *s, uint32_t id)
     return id && id <= s->tasks.list.n ? &s->tasks.list.a[id - 1] : NULL;
 }
 
-static int same_thread(const struct task *a, const struct task *b)
-{
-    return task_same_thread(a, b);
-}
-
 void lead_name(const struct store *s, uint32_t task, struct buf *out)
 {
     const struct task *t = task_of(s, task);
@@ -61,7 +56,7 @@ static struct use *uses(const struct store *s)
 static uint32_t last_image(const struct store *s, uint32_t task)
 {
     for (size_t i = s->tasks.list.n; task && i > 0; i--)
-        if (same_thread(&s->tasks.list.a[i - 1], &s->tasks.list.a[task - 1]))
+        if (task_same_thread(&s->tasks.list.a[i - 1], &s->tasks.list.a[task - 1]))
             return (uint32_t)i;
     return task;
 }
@@ -77,7 +72,7 @@ static uint32_t command_of(const struct store *s, int64_t pid)
 
         if (pid > 0 && (t->ns_tid ? t->ns_tid : t->tid) == pid)
             return (uint32_t)i;
-        if (t->pid == t->tid && (!only || !same_thread(t, &s->tasks.list.a[only - 1]))) {
+        if (t->pid == t->tid && (!only || !task_same_thread(t, &s->tasks.list.a[only - 1]))) {
             leaders++;
             only = only ? only : (uint32_t)i;
         }
@@ -90,7 +85,7 @@ static uint64_t thread_sum(const struct store *s, const struct use *u, uint32_t 
     uint64_t sum = 0;
 
     for (size_t i = 0; i < s->tasks.list.n; i++)
-        if (same_thread(&s->tasks.list.a[i], &s->tasks.list.a[task - 1]))
+        if (task_same_thread(&s->tasks.list.a[i], &s->tasks.list.a[task - 1]))
             sum += children ? u[i + 1].children : u[i + 1].waited;
     return sum;
 }
@@ -106,7 +101,7 @@ static uint32_t busiest_child(const struct store *s, const struct use *u, uint32
         const struct task *t = &s->tasks.list.a[i], *of = task_of(s, t->parent);
         uint64_t time = u[i + 1].waited / 1000000 + u[i + 1].samples * 10;
 
-        if (t->pid != t->tid || !of || !same_thread(of, p) || time < most || !time)
+        if (t->pid != t->tid || !of || !task_same_thread(of, p) || time < most || !time)
             continue;
         most = time;
         best = (uint32_t)i + 1;
@@ -125,7 +120,7 @@ static void life(const struct session *s, uint32_t task, uint64_t *from, uint64_
         const struct task *t = &s->store.tasks.list.a[i];
         uint64_t last = t->last_ns && t->last_ns < end ? t->last_ns : end;
 
-        if (!same_thread(t, &s->store.tasks.list.a[task - 1]))
+        if (!task_same_thread(t, &s->store.tasks.list.a[task - 1]))
             continue;
         if (t->first_ns && t->first_ns < *from)
             *from = t->first_ns;
@@ -174,7 +169,7 @@ static void mark_tasks(struct lead *l, const struct store *s)
     for (size_t i = 0; i < s->tasks.list.n; i++) {
         const struct task *t = &s->tasks.list.a[i];
 
-        l->is[i + 1] = (uint8_t)same_thread(t, lead);
+        l->is[i + 1] = (uint8_t)task_same_thread(t, lead);
         l->process[i + 1] = (uint8_t)task_same_process(t, lead);
     }
 }
@@ -206,31 +201,6 @@ static void part(struct lead *l)
     l->spans.n = n;
 }
 
-struct moment {
-    uint64_t ts;
-    uint32_t event;
-};
-
-static int by_moment(const void *pa, const void *pb)
-{
-    const struct moment *a = pa, *b = pb;
-
-    return a->ts != b->ts ? (a->ts < b->ts ? -1 : 1) : (a->event > b->event) - (a->event < b->event);
-}
-
-/* The log has them nearly by time: each CPU's are in order. */
-static void sort_samples(struct lead *l, const struct store *s)
-{
-    struct moment *m = mem_alloc((l->samples.n + 1) * sizeof(*m));
-
-    for (size_t i = 0; i < l->samples.n; i++)
-        m[i] = (struct moment){s->events.a[l->samples.a[i]].ts, l->samples.a[i]};
-    qsort(m, l->samples.n, sizeof(*m), by_moment);
-    for (size_t i = 0; i < l->samples.n; i++)
-        l->samples.a[i] = m[i].event;
-    free(m);
-}
-
 static void collect(struct lead *l, const struct session *s)
 {
     uint64_t begin = s->meta.start_mono, end = s->meta.end_mono;
@@ -252,7 +222,7 @@ static void collect(struct lead *l, const struct session *s)
                 (struct lead_span){from, to, (uint32_t)i, ev->kind == EVENT_RUNQ ? LEAD_QUEUE : LEAD_WAIT};
     }
     part(l);
-    sort_samples(l, &s->store);
+    store_by_time(&s->store, l->samples.a, l->samples.n);
 }
 
 void lead_init(struct lead *l, const struct session *s)

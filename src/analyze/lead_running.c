@@ -40,7 +40,7 @@ static void add_turns(struct lead_running *x, const struct lead *l, const struct
     for (size_t i = 0; i < s->events.n; i++) {
         const struct event *ev = &s->events.a[i];
         const struct wait *w = waits_get(&s->waits, ev->attr);
-        unsigned reason = w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN;
+        unsigned reason = wait_reason_of(w);
         struct lead_turn *t;
 
         if (!(ev->flags & EVENT_SHORT) || ev->task > s->tasks.list.n || !l->is[ev->task] ||

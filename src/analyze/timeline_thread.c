@@ -11,7 +11,7 @@ static uint8_t state_of(const struct timeline_job *j, const struct event *ev)
     if (ev->kind == EVENT_GIL)
         return TIMELINE_WAITING + WAIT_GIL;
     w = waits_get(&j->s->store.waits, ev->attr);
-    return (uint8_t)(TIMELINE_WAITING + (w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN));
+    return (uint8_t)(TIMELINE_WAITING + wait_reason_of(w));
 }
 
 static uint8_t flags_of(const struct timeline_job *j, const struct event *ev)

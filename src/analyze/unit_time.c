@@ -153,7 +153,7 @@ static void blocked(struct walk *w, const struct event *ev, uint64_t from, uint6
     const struct wait *how = waits_get(&w->t->s->waits, ev->attr);
     int queued = w->n == 1 && w->taker && ev->ts + ev->dur >= w->taken && !in_chain(w, w->taker);
     uint32_t whom = queued ? w->taker : waker_of(w, how);
-    unsigned reason = how && how->reason <= WAIT_OTHER ? how->reason : WAIT_UNKNOWN;
+    unsigned reason = wait_reason_of(how);
 
     if (!whom || !w->t->left) {
         tell(w, UNIT_BLOCKED + reason, ev->task, ev->stack, from, to);

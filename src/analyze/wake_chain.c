@@ -24,36 +24,6 @@ static int is_sample(const struct event *ev)
     return ev->stack != 0;
 }
 
-struct order {
-    uint64_t ts;
-    uint32_t event;
-};
-
-static int by_time(const void *pa, const void *pb)
-{
-    const struct order *a = pa, *b = pb;
-
-    return a->ts != b->ts ? (a->ts < b->ts ? -1 : 1) : (a->event > b->event) - (a->event < b->event);
-}
-
-static void sort_lane(const struct store *s, uint32_t *order, size_t n)
-{
-    struct order *sorted;
-    size_t i = 1;
-
-    while (i < n && s->events.a[order[i - 1]].ts <= s->events.a[order[i]].ts)
-        i++;
-    if (i >= n)
-        return;
-    sorted = mem_alloc(n * sizeof(*sorted));
-    for (i = 0; i < n; i++)
-        sorted[i] = (struct order){s->events.a[order[i]].ts, order[i]};
-    qsort(sorted, n, sizeof(*sorted), by_time);
-    for (i = 0; i < n; i++)
-        order[i] = sorted[i].event;
-    free(sorted);
-}
-
 void wake_lane_init(struct wake_lane *l, const struct store *s, unsigned kinds,
                     int (*is)(const struct event *ev))
 {
@@ -78,7 +48,7 @@ void wake_lane_init(struct wake_lane *l, const struct store *s, unsigned kinds,
         l->order[next[s->events.a[found.a[i]].task]++] = found.a[i];
     vec_release(&found);
     for (size_t t = 0; t <= tasks; t++)
-        sort_lane(s, l->order + l->first[t], l->first[t + 1] - l->first[t]);
+        store_by_time(s, l->order + l->first[t], l->first[t + 1] - l->first[t]);
     free(next);
 }
 

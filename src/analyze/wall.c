@@ -67,7 +67,7 @@ static void add_spans(uint64_t *ns, const struct lead *l, const struct store *s)
     for (size_t i = 0; i < l->spans.n; i++) {
         const struct lead_span *x = &l->spans.a[i];
         const struct wait *w = waits_get(&s->waits, s->events.a[x->event].attr);
-        unsigned reason = w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN;
+        unsigned reason = wait_reason_of(w);
 
         ns[x->kind == LEAD_QUEUE ? W_QUEUE : W_WAIT + reason] += x->end - x->start;
     }
@@ -85,7 +85,7 @@ static void add_short(uint64_t *ns, const struct lead *l, const struct store *s)
         if (ev->kind == EVENT_RUNQ)
             ns[W_QUEUE] += ev->dur;
         if (ev->kind == EVENT_OFFCPU)
-            ns[W_WAIT + (w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN)] += ev->dur;
+            ns[W_WAIT + wait_reason_of(w)] += ev->dur;
     }
 }
 

@@ -54,4 +54,7 @@ void store_replace_events(struct store *s, struct store *from);
 void store_set_counter(struct store *s, const char *name, uint64_t value);
 uint64_t store_counter(const struct store *s, const char *name, uint64_t otherwise);
 
+/* Sorts indices of events by time, then as they are in the log, where they are nearly in order. */
+void store_by_time(const struct store *s, uint32_t *events, size_t n);
+
 #endif

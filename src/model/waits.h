@@ -50,4 +50,10 @@ static inline const struct wait *waits_get(const struct waits *w, uint32_t id)
     return id && id <= w->list.n ? &w->list.a[id - 1] : NULL;
 }
 
+/* Of a wait, which may be NULL; numbers beyond those we know are unknown. */
+static inline unsigned wait_reason_of(const struct wait *w)
+{
+    return w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN;
+}
+
 #endif

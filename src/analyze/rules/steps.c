@@ -46,7 +46,7 @@ static void parts_of(uint64_t *ns, const struct rule_data *d, uint64_t start, ui
         const struct lead_span *x = &d->lead.spans.a[i];
         const struct wait *w = lead_wait(d, x);
         uint64_t from = x->start > start ? x->start : start, to = x->end < end ? x->end : end;
-        unsigned reason = w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN;
+        unsigned reason = wait_reason_of(w);
 
         ns[x->kind == LEAD_QUEUE ? LEAD_QUEUE : LEAD_WAIT + reason] += to - from;
         off += to - from;

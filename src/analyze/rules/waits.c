@@ -303,7 +303,7 @@ static int is_cause(const struct rule_data *d, const struct lead_span *x, uint64
 {
     const struct wait *w = lead_wait(d, x);
 
-    return x->kind == LEAD_WAIT && (w && w->reason <= WAIT_OTHER ? w->reason : WAIT_UNKNOWN) == reason;
+    return x->kind == LEAD_WAIT && wait_reason_of(w) == reason;
 }
 
 static void tell_blocked(struct finding *x, const struct lead_time *t, unsigned reason)
