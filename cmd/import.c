@@ -17,9 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Times before are no times since the epoch. */
-#define YEAR_2000 946684800000000000u
-
 struct import_opts {
     const char *from, *event, *output;
     int force;
@@ -265,7 +262,7 @@ static void set_times(struct import *im)
     if (m->duration_s > 0) /* the file said how long it took */
         return;
     m->duration_s = (double)(last - first) / 1e9;
-    if (first > YEAR_2000) { /* else it counts from elsewhere */
+    if (first > IMPORT_EPOCH) { /* else it counts from elsewhere */
         m->start_ts = (double)first / 1e9;
         m->end_ts = (double)last / 1e9;
     }

@@ -73,3 +73,42 @@ d.commit()'
     run -3 "$WPROF" import -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/x.nsys-rep"
     [[ $output == *"nsys export --type sqlite"* ]]
 }
+
+# kernels SESSION: when its kernels began, in ns from the first one on
+kernels() {
+    "$WPROF" export --format chrome "$1" | "$PYTHON" -c '
+import json, sys
+d = json.load(sys.stdin)
+k = [e for e in d["traceEvents"] if e.get("cat") == "kernel"]
+begin = min(e["ts"] for e in k)
+print(*sorted({round((e["ts"] - begin) * 1000) for e in k}))'
+}
+
+@test "import nsys: several databases, a rank each, are one session over one clock" {
+    need_sqlite
+    "$PYTHON" "$ROOT/tests/tools/make_nsys.py" three.sqlite --rank 3
+    "$PYTHON" "$ROOT/tests/tools/make_nsys.py" five.sqlite --mpi-rank 5 --later 20000
+    "$PYTHON" "$ROOT/tests/tools/make_nsys.py" six.sqlite --rank 6 --later 40000
+    run -0 --separate-stderr "$WPROF" import -o s three.sqlite five.sqlite six.sqlite report.sqlite
+    [[ $stderr == *"8 kernels, 4 copies"* ]]
+    [[ $stderr == *"report.sqlite: no rank is told, it is taken for rank 4"* ]] # the first free one from its place on
+    # Kernels of a file begin 2 and 6 us after it; two of the files began 20 and 40 us later.
+    [ "$(kernels s)" = "0 4000 20000 24000 40000 44000" ]
+    "$WPROF" show --gpu --json s | "$PYTHON" -c '
+import json, sys
+d = json.load(sys.stdin)
+have = sorted((x["rank"], x["id"], x["kernel_count"], x["busy_ns"]) for x in d["devices"] if x["kernel_count"])
+assert [h[0] for h in have] == [3, 4, 5, 6], have
+assert all(h[1:] == (0, 2, 3500) for h in have), have'
+    "$WPROF" show s | grep -q 'Nsight Systems, rank 6, on node3'
+    "$WPROF" export --metric gpu s | grep -q 'iteration;forward;cudaLaunchKernel_v7000;CUDA:gemm(float\*) 3000'
+}
+
+@test "import nsys: a database that does not tell when it was is put to the others' beginning, which is said" {
+    need_sqlite
+    "$PYTHON" "$ROOT/tests/tools/make_nsys.py" untimed.sqlite --untimed --rank 1
+    run -0 --separate-stderr "$WPROF" import -o s untimed.sqlite report.sqlite
+    [[ $stderr == *"untimed.sqlite does not tell when it was"* ]]
+    [ "$(kernels s)" = "0 4000" ]
+    "$WPROF" show s | grep -q 'when  *2023-11-14 22:13:20 UTC'
+}

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A small database as `nsys export --type sqlite` writes it: make_nsys.py FILE
+"""A small database as `nsys export --type sqlite` writes it: make_nsys.py FILE [--rank N | --mpi-rank N | --untimed]
+[--later NS]
 
-Two processes whose correlation ids are the same; kernels with known times under NVTX ranges; rows that make no sense.
+--rank: the environment that nsys ran in tells it. --untimed: when it was recorded is not told. Two processes whose correlation ids are the same; kernels with known times under NVTX ranges; rows that make no sense.
 """
+import argparse
 import sqlite3
-import sys
 
 STRINGS = {1: "gemm(float*)", 2: "cudaLaunchKernel_v7000", 3: "cudaMemcpyAsync_v3020", 4: "cuLaunchKernel", 5: "forward",
            6: "step", 7: "worker",
@@ -16,8 +17,30 @@ def thread(pid, tid):
     return 0x1 << 56 | pid << 24 | tid
 
 
+def arguments():
+    p = argparse.ArgumentParser()
+    p.add_argument("file")
+    p.add_argument("--rank", type=int)
+    p.add_argument("--mpi-rank", type=int)
+    p.add_argument("--untimed", action="store_true")
+    p.add_argument("--later", type=int, default=0)
+    return p.parse_args()
+
+
+def tell_rank(db, a):
+    if a.rank is not None:
+        db.execute("CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INTEGER, devStateName TEXT, name TEXT, value TEXT)")
+        db.executemany("INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (0, 'x', ?, ?)",
+                       [("Hostname", f"node{a.rank // 2}"),
+                        ("DeviceEnvironment", f"PATH=/bin\nMY_RANK=17\nRANK={a.rank}\nWORLD_SIZE=8\n")])
+    if a.mpi_rank is not None:
+        db.execute("CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER)")
+        db.executemany("INSERT INTO MPI_RANKS VALUES (?, ?)", [(thread(100, 101), a.mpi_rank)])
+
+
 def main():
-    db = sqlite3.connect(sys.argv[1])
+    a = arguments()
+    db = sqlite3.connect(a.file)
     db.executescript("""
         PRAGMA page_size = 512;
         CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
@@ -63,7 +86,9 @@ def main():
     db.execute("INSERT INTO ThreadNames VALUES (7, 0, ?)", (thread(100, 101),))
     db.executemany("INSERT INTO PROCESSES VALUES (?,?,?)", [(thread(100, 0), 100, "/usr/bin/python3"),
                                                             (thread(200, 0), 200, "server")])
-    db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000)")
+    if not a.untimed:
+        db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)", (1700000000000000000 + a.later,))
+    tell_rank(db, a)
     db.commit()
 
 

@@ -27,11 +27,16 @@ struct import_count {
     uint8_t fate; /* enum import_fate */
 };
 
+/* Times before are no times since the epoch: 2000, in ns. */
+#define IMPORT_EPOCH 946684800000000000u
+
 /* A file of one rank, of several that are imported at once: ranks.h. */
 struct import_rank {
     char *name;
     uint32_t rank;
     uint64_t first, last; /* ns: its events' */
+    size_t begin, end;    /* those */
+    size_t tasks, tasks_end;
 };
 
 /* What the input held; whatever was not taken is counted here. */

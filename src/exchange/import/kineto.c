@@ -106,40 +106,6 @@ static void settle_works(struct kineto *k)
     free(to);
 }
 
-/* Of several files each is a rank's, or a part of it: its tasks are told apart from others' by that. */
-static uint32_t origin_of(struct kineto *k)
-{
-    struct store *s = k->s;
-
-    for (uint32_t id = 1; id <= s->origins.list.n; id++)
-        if (s->origins.list.a[id - 1].rank == (uint32_t)k->rank + 1)
-            return id;
-    *vec_push(&s->origins.list) =
-        (struct origin){.session = strtab_add(&s->strings, k->r.in->name),
-                        .rank = (uint32_t)k->rank + 1,
-                        .clock = s->origins.list.n ? ORIGIN_CLOCK_WALL : ORIGIN_CLOCK_ITSELF,
-                        .error_ns = s->origins.list.n ? ORIGIN_ERROR_UNKNOWN : 0};
-    return (uint32_t)s->origins.list.n;
-}
-
-static void add_origin(struct kineto *k)
-{
-    struct store *s = k->s;
-    uint32_t id = origin_of(k);
-    struct origin *o = &s->origins.list.a[id - 1];
-
-    for (size_t i = k->first; i < s->events.n; i++) {
-        const struct event *ev = &s->events.a[i];
-
-        o->start_ns = !o->start_ns || ev->ts < o->start_ns ? ev->ts : o->start_ns;
-        o->end_ns = ev->ts + ev->dur > o->end_ns ? ev->ts + ev->dur : o->end_ns;
-    }
-    for (size_t i = k->first_task; i < s->tasks.list.n; i++) {
-        s->tasks.list.a[i].origin = id;
-        tasks_touch(&s->tasks, (uint32_t)i + 1);
-    }
-}
-
 static void finish(struct kineto *k)
 {
     uint64_t deep, orphans;
@@ -152,10 +118,8 @@ static void finish(struct kineto *k)
     import_count(k->r.st, IMPORT_NOTED, "nested deeper than 512", deep);
     import_count(k->r.st, IMPORT_NOTED, "without the call that launched them", orphans);
     lanes_finish(&k->lanes, k->first);
-    if (k->r.in->count > 1) {
-        ranks_add(k->r.st, k->s, k->r.in->name, (uint32_t)k->rank, k->first);
-        add_origin(k);
-    }
+    if (k->r.in->count > 1)
+        ranks_add(k->r.st, k->s, k->r.in->name, NULL, (uint32_t)k->rank, k->first, k->first_task);
     settle_works(k);
 }
 

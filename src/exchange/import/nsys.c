@@ -2,11 +2,14 @@
 /*
  * What NVIDIA's Nsight Systems exports with `nsys export --type sqlite`: a table for each kind of activity,
  * of which files have those that were recorded, with the columns of their version. Times are ns since the
- * session's start, names are ids of StringIds. A global id holds the pid and the tid in 24 bits each.
+ * session's start, names are ids of StringIds. A global id holds the pid and the tid in 24 bits each. Of
+ * several files each is a rank's, or a part of it.
  */
 #include "exchange/import/import.h"
 #include "exchange/import/lanes.h"
 #include "exchange/import/nest.h"
+#include "exchange/import/nsys_who.h"
+#include "exchange/import/ranks.h"
 #include "platform/sqlite.h"
 
 #include <string.h>
@@ -26,8 +29,11 @@ struct nsys {
     struct map processes; /* pid -> its number, from 1 */
     struct map asked;     /* correlation -> the event of what it allocated or freed, + 1 */
     VEC(uint32_t) frames; /* by id of struct gpu_works: the frame in stacks, 0: none */
-    size_t first;
+    size_t first, first_task;
     int64_t base; /* ns since the epoch of the time 0; 0: not told */
+    struct nsys_who who;
+    uint16_t rank; /* + 1; 0: none. Of several files that tell none: a number for now (ranks.h) */
+    unsigned file; /* which of several, from 0 */
 };
 
 static uint32_t pid_of(int64_t global)
@@ -40,14 +46,14 @@ static uint32_t tid_of(int64_t global)
     return (uint32_t)(global & 0xffffff);
 }
 
-/* Each process counts correlation ids on its own. */
+/* Each process counts correlation ids on its own; files have the same pids. */
 static uint64_t correlation(struct nsys *x, uint32_t pid, int64_t id)
 {
     uint64_t *number = map_put(&x->processes, pid);
 
     if (!*number)
         *number = x->processes.n;
-    return id > 0 ? (*number - 1) << 32 | (uint64_t)id : 0;
+    return id > 0 ? (uint64_t)x->file << 56 | ((*number - 1) & 0xffffff) << 32 | (uint32_t)id : 0;
 }
 
 static uint32_t work_of(struct nsys *x, const struct gpu_work *w)
@@ -108,6 +114,7 @@ static void set_device(struct nsys *x, struct sqlite_rows *r, struct event *ev, 
     int64_t device = sqlite_int(r, 2);
 
     ev->kind = EVENT_GPU;
+    w->rank = x->rank;
     w->device = (uint16_t)(!sqlite_is_null(r, 2) && device >= 0 && device < UINT16_MAX ? device + 1 : 0);
     w->context = (uint32_t)sqlite_int(r, 3);
     w->stream = (uint32_t)sqlite_int(r, 4);
@@ -523,6 +530,16 @@ static void count_others(struct nsys *x)
     }
 }
 
+static void read_rank(struct nsys *x, const struct input *in)
+{
+    nsys_who_read(&x->who, x->db);
+    x->file = in->index;
+    if (x->who.rank >= 0)
+        x->rank = (uint16_t)(x->who.rank + 1);
+    else if (in->count > 1)
+        x->rank = (uint16_t)(RANKS_UNTOLD + in->index + 1);
+}
+
 static int read_all(struct nsys *x, struct err *e)
 {
     if (read_names(x, e))
@@ -566,12 +583,27 @@ static void finish(struct nsys *x)
                  nest_launches(x->s, x->first, &x->s->gpus));
     find_askers(x);
     lanes_finish(&x->lanes, x->first);
-    *vec_push(&x->m->notes) = mem_strdup("recorded by NVIDIA's Nsight Systems");
+}
+
+static void describe(struct nsys *x)
+{
+    struct buf text = {0};
+
+    buf_addstr(&text, "recorded by NVIDIA's Nsight Systems");
+    if (x->who.rank >= 0)
+        buf_addf(&text, ", rank %d", x->who.rank);
+    else if (x->who.ranks > 1)
+        buf_addf(&text, ", %d ranks: their processes are told apart, their devices by number alone",
+                 x->who.ranks);
+    if (x->who.host)
+        buf_addf(&text, ", on %s", x->who.host);
+    *vec_push(&x->m->notes) = buf_detach(&text);
 }
 
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
-    struct nsys x = {.s = s, .m = m, .st = st, .lanes = {.store = s}, .first = s->events.n};
+    struct nsys x = {
+        .s = s, .m = m, .st = st, .lanes = {.store = s}, .first = s->events.n, .first_task = s->tasks.list.n};
     int rc;
 
     if (in->own_fd < 0 || input_is_packed(in))
@@ -579,12 +611,18 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     x.db = sqlite_open(in->path, e);
     if (!x.db)
         return -1;
+    read_rank(&x, in);
     rc = read_all(&x, e);
-    if (!rc)
+    if (!rc) {
         finish(&x);
+        describe(&x);
+        if (in->count > 1)
+            ranks_add(st, s, in->name, x.who.host, x.rank - 1u, x.first, x.first_task);
+    }
     in->bytes = in->size;
     sqlite_close(x.db);
     lanes_release(&x.lanes);
+    nsys_who_release(&x.who);
     map_release(&x.processes);
     map_release(&x.asked);
     vec_release(&x.frames);
@@ -600,7 +638,8 @@ static int probe(const char *head, size_t n)
 
 const struct importer import_nsys = {
     .name = "nsys",
-    .summary = "databases of NVIDIA's Nsight Systems: nsys export --type sqlite",
+    .summary = "databases of NVIDIA's Nsight Systems: nsys export --type sqlite, a file a rank",
+    .many = 1,
     .probe = probe,
     .run = run,
 };

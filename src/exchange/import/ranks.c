@@ -6,15 +6,42 @@
 #include <stdio.h>
 #include <string.h>
 
-void ranks_add(struct import_stats *st, const struct store *s, const char *name, uint32_t rank, size_t first)
+/* Of several files each is a rank's, or a part of it. */
+static uint32_t origin_of(struct store *s, const struct import_rank *r, const char *host)
 {
-    struct import_rank r = {.name = mem_strdup(name), .rank = rank, .first = UINT64_MAX};
+    for (uint32_t id = 1; id <= s->origins.list.n; id++)
+        if (s->origins.list.a[id - 1].rank == r->rank + 1)
+            return id;
+    *vec_push(&s->origins.list) =
+        (struct origin){.session = strtab_add(&s->strings, r->name),
+                        .host = host ? strtab_add(&s->strings, host) : 0,
+                        .rank = r->rank + 1,
+                        .clock = s->origins.list.n ? ORIGIN_CLOCK_WALL : ORIGIN_CLOCK_ITSELF,
+                        .error_ns = s->origins.list.n ? ORIGIN_ERROR_UNKNOWN : 0};
+    return (uint32_t)s->origins.list.n;
+}
+
+void ranks_add(struct import_stats *st, struct store *s, const char *name, const char *host, uint32_t rank,
+               size_t first, size_t first_task)
+{
+    struct import_rank r = {.name = mem_strdup(name),
+                            .rank = rank,
+                            .first = UINT64_MAX,
+                            .begin = first,
+                            .end = s->events.n,
+                            .tasks = first_task,
+                            .tasks_end = s->tasks.list.n};
+    uint32_t origin = origin_of(s, &r, host);
 
     for (size_t i = first; i < s->events.n; i++) {
         uint64_t ts = s->events.a[i].ts, end = ts + s->events.a[i].dur;
 
         r.first = ts < r.first ? ts : r.first;
         r.last = end > r.last ? end : r.last;
+    }
+    for (size_t i = first_task; i < s->tasks.list.n; i++) {
+        s->tasks.list.a[i].origin = origin;
+        tasks_touch(&s->tasks, (uint32_t)i + 1);
     }
     *vec_push(&st->ranks) = r;
 }
@@ -44,6 +71,52 @@ static void give(struct import_rank *r, uint32_t rank, struct store *s, struct m
     log_warn("%s: no rank is told, it is taken for rank %u", r->name, rank);
     *vec_push(&m->notes) = mem_printf("%s tells no rank: it is taken for rank %u", r->name, rank);
     r->rank = rank;
+}
+
+static void move(struct import_rank *r, struct store *s, uint64_t by)
+{
+    for (size_t i = r->begin; i < r->end; i++)
+        s->events.a[i].ts += by;
+    for (size_t i = r->tasks; i < r->tasks_end; i++) {
+        s->tasks.list.a[i].first_ns += by;
+        s->tasks.list.a[i].last_ns += by;
+    }
+    r->first += by;
+    r->last += by;
+}
+
+/* Times that count from a file's own beginning, beside others' since the epoch, would be decades away. */
+static void move_untimed(struct import_stats *st, struct store *s, struct meta *m)
+{
+    uint64_t begin = UINT64_MAX;
+
+    for (size_t i = 0; i < st->ranks.n; i++)
+        if (st->ranks.a[i].first >= IMPORT_EPOCH && st->ranks.a[i].first < begin)
+            begin = st->ranks.a[i].first;
+    for (size_t i = 0; i < st->ranks.n && begin != UINT64_MAX; i++) {
+        struct import_rank *r = &st->ranks.a[i];
+
+        if (r->first >= IMPORT_EPOCH)
+            continue;
+        move(r, s, begin - r->first);
+        *vec_push(&m->notes) = mem_printf("%s does not tell when it was: its times are put to the beginning "
+                                          "of the others', and say nothing beside theirs",
+                                          r->name);
+        log_warn("%s", m->notes.a[m->notes.n - 1]);
+    }
+}
+
+static void set_origins(const struct import_stats *st, struct store *s)
+{
+    for (size_t i = 0; i < st->ranks.n; i++) {
+        const struct import_rank *r = &st->ranks.a[i];
+        struct origin *o = &s->origins.list.a[origin_of(s, r, NULL) - 1];
+
+        if (r->first > r->last)
+            continue;
+        o->start_ns = !o->start_ns || r->first < o->start_ns ? r->first : o->start_ns;
+        o->end_ns = r->last > o->end_ns ? r->last : o->end_ns;
+    }
 }
 
 /* A job that was profiled for several times is in several files, one after the other. */
@@ -77,5 +150,7 @@ void ranks_settle(struct import_stats *st, struct store *s, struct meta *m)
             rank++;
         give(r, rank, s, m);
     }
+    move_untimed(st, s, m);
+    set_origins(st, s);
     say_overlap(st, m);
 }

@@ -9,12 +9,14 @@
  * below. */
 enum { RANKS_UNTOLD = 60000 };
 
-/* A file's rank, its works' and its origin's being that number; its events are those
- * from `first` on. */
-void ranks_add(struct import_stats *st, const struct store *s, const char *name, uint32_t rank, size_t first);
+/* A file of several: its works have that rank, its events are those from `first` on, its tasks, which are
+ * told apart from others' by the rank, those from `first_task` on. host: NULL: not told. */
+void ranks_add(struct import_stats *st, struct store *s, const char *name, const char *host, uint32_t rank,
+               size_t first, size_t first_task);
 
 /* Those without a rank get one that no other file has: their place where it is free, else the next. That, and
- * files of one rank whose times overlap, is said and noted. */
+ * files of one rank whose times overlap, is said and noted. So are files whose times do not count from the
+ * epoch beside some whose do: they are put to the beginning of those. */
 void ranks_settle(struct import_stats *st, struct store *s, struct meta *m);
 
 #endif
