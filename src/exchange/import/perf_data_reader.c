@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/import/perf_data_reader.h"
 
+#include "exchange/import/perf_data_describe.h"
 #include "exchange/import/perf_data_names.h"
-#include "exchange/import/perf_data_stack.h"
 #include "exchange/import/perf_data_threads.h"
 
 #include <linux/perf_event.h>
@@ -253,12 +253,10 @@ static void take_record(void *ctx, const struct perf_rec *r)
         import_count(x->st, IMPORT_LOST, "record that makes no sense|records that make no sense", 1);
 }
 
-/* ---- what is said of it ---- */
+/* ---- the samples ---- */
 
 static void count_samples(struct reader *x)
 {
-    const struct perf_stack_stats *stack = &x->stack.stats;
-
     for (size_t i = 0; i < x->events.n; i++) {
         const char *name;
         size_t n;
@@ -272,18 +270,7 @@ static void count_samples(struct reader *x)
         x->samples.a[i].metric = x->out.event;
         perf_samples_add(&x->out, &x->samples.a[i]);
     }
-    import_count(x->st, IMPORT_NOTED, "stack walked here|stacks walked here", stack->walked);
-    import_count(x->st, IMPORT_NOTED, "of these not to its beginning|of these not to their beginning",
-                 stack->ended);
-    import_count(x->st, IMPORT_LEFT,
-                 "copied stack of other than 64-bit x86 code|copied stacks of other than 64-bit x86 code",
-                 stack->unwalked);
-    import_count(x->st, IMPORT_LEFT,
-                 "user's stack in a record of its own|users' stacks in records of their own",
-                 stack->deferred);
-    import_count(x->st, IMPORT_LEFT, "sample's branches|samples' branches", stack->branches);
-    import_count(x->st, IMPORT_LOST, "process's inherited mappings|processes' inherited mappings",
-                 x->maps.uninherited);
+    perf_describe_stacks(&x->stack, x->st);
 }
 
 /* Periods of the clocks are ns on a CPU. */
@@ -327,67 +314,6 @@ static void set_event(struct reader *x)
     add_cpu_time(x, (size_t)event);
 }
 
-static void set_text(char **to, const char *value)
-{
-    if (!value || !*value)
-        return;
-    free(*to);
-    *to = mem_strdup(value);
-}
-
-/* When it was: by the clock's reading that it has, else by when the file was written. */
-static void describe_time(const struct reader *x, struct meta *m, double written)
-{
-    const struct perf_about *a = &x->file.about;
-    uint64_t first = UINT64_MAX, last = 0;
-    double length;
-
-    for (size_t i = 0; i < x->samples.n; i++) {
-        first = x->samples.a[i].ts < first ? x->samples.a[i].ts : first;
-        last = x->samples.a[i].ts > last ? x->samples.a[i].ts : last;
-    }
-    if (!last)
-        return;
-    length = (double)(last - first) / 1e9;
-    if (a->wall_told)
-        m->start_ts = (double)a->wall_ns / 1e9 + ((double)first - (double)a->clock_ns) / 1e9;
-    else if (written > 0)
-        m->start_ts = written - length;
-    else
-        return;
-    m->end_ts = m->start_ts + length;
-    if (!a->wall_told)
-        *vec_push(&m->notes) = mem_strdup("when it was is taken from the file's time of change");
-}
-
-static void describe(const struct reader *x, struct meta *m, const struct perf_stream_stats *stats)
-{
-    const struct perf_about *a = &x->file.about;
-
-    set_text(&m->host, a->host);
-    set_text(&m->kernel, a->release);
-    set_text(&m->machine, a->arch);
-    set_text(&m->cpu_model, a->cpu);
-    m->ncpus = a->ncpus ? a->ncpus : m->ncpus;
-    if (a->version)
-        *vec_push(&m->notes) = mem_printf("perf's version: %s", a->version);
-    if (a->command)
-        *vec_push(&m->notes) = mem_printf("perf was called as: %s", a->command);
-    if (x->file.unfinished)
-        perf_note(m, mem_strdup("perf did not end it: build ids and names that it writes last are missing"));
-    if (stats->damage[0])
-        perf_note(m, mem_printf("%s (at byte %zu of %zu): what stands before is here", stats->damage,
-                                stats->cut_at, x->file.n));
-    if (stats->traced)
-        perf_note(
-            m,
-            mem_printf("%llu bytes of a hardware trace (Intel PT, CoreSight ...) are left out: they are not "
-                       "decoded",
-                       (unsigned long long)stats->traced));
-    import_count(x->st, IMPORT_LOST, "part of its header|parts of its header", x->file.bad + stats->bad);
-    import_count(x->st, IMPORT_NOTED, "record out of order|records out of order", stats->out_of_order);
-}
-
 /* ---- all of it ---- */
 
 static int read_records(struct reader *x, struct meta *m, const struct perf_source *from, struct err *e)
@@ -400,8 +326,8 @@ static int read_records(struct reader *x, struct meta *m, const struct perf_sour
                        "the directory");
     perf_stream_read(&x->file, from->parts, from->parts_n, take_record, x, &stats);
     set_event(x);
-    describe(x, m, &stats);
-    describe_time(x, m, from->written);
+    perf_describe(&x->file, &stats, m, x->st);
+    perf_describe_time(&x->file, x->samples.a, x->samples.n, from->written, m);
     count_samples(x);
     if (perf_samples_describe(&x->out,
                               stats.damage[0] ? stats.damage : "records of `perf record` were expected", e))
