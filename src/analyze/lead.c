@@ -30,6 +30,11 @@ struct use {
     uint64_t waited, children, samples;
 };
 
+static int is_off(const struct event *ev)
+{
+    return ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ;
+}
+
 static struct use *uses(const struct store *s)
 {
     struct use *u = mem_calloc(s->tasks.list.n + 1, sizeof(*u));
@@ -209,17 +214,21 @@ static void collect(struct lead *l, const struct session *s)
         const struct event *ev = &s->store.events.a[i];
         uint64_t from = ev->ts > begin ? ev->ts : begin, to = ev->ts + ev->dur < end ? ev->ts + ev->dur : end;
 
+        l->any_waits |= is_off(ev);
         if (!task_of(&s->store, ev->task) || !l->is[ev->task])
             continue;
         if (ev->kind == EVENT_SAMPLE)
             *vec_push(&l->samples) = (uint32_t)i;
-        if (ev->kind != EVENT_OFFCPU && ev->kind != EVENT_RUNQ)
+        if (!is_off(ev))
             continue;
-        if (ev->flags & EVENT_SHORT)
+        l->waits = 1;
+        if (ev->flags & EVENT_SHORT) {
             l->short_ns += ev->dur;
-        else if (to > from)
+            *vec_push(&l->shorts) = (uint32_t)i;
+        } else if (to > from) {
             *vec_push(&l->spans) =
                 (struct lead_span){from, to, (uint32_t)i, ev->kind == EVENT_RUNQ ? LEAD_QUEUE : LEAD_WAIT};
+        }
     }
     part(l);
     store_by_time(&s->store, l->samples.a, l->samples.n);
@@ -248,6 +257,7 @@ void lead_release(struct lead *l)
     free(l->process);
     vec_release(&l->spans);
     vec_release(&l->samples);
+    vec_release(&l->shorts);
     *l = (struct lead){0};
 }
 

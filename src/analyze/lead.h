@@ -22,7 +22,10 @@ struct lead {
     uint8_t *process; /* task id -> whether it is of the same process */
     VEC(struct lead_span) spans;
     VEC(uint32_t) samples; /* indices of its samples, by time */
-    uint64_t short_ns;     /* waits and delays that were only summed up: they have no place in time */
+    VEC(uint32_t) shorts;  /* of its waits and delays that were only summed up: they have no place in time */
+    uint64_t short_ns;     /* the sum of these */
+    int waits;             /* its own waits or delays are known */
+    int any_waits;         /* somebody's are */
     uint64_t from, to;     /* when it was there */
     uint64_t cpu_ns;       /* its CPU time; 0: not measured */
     int from_child;        /* the command only waited for this one */

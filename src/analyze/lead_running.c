@@ -5,18 +5,6 @@
 
 #include <stdlib.h>
 
-static int knows_waits(const struct lead *l, const struct store *s)
-{
-    for (size_t i = 0; i < s->events.n; i++) {
-        const struct event *ev = &s->events.a[i];
-
-        if ((ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ) && ev->task <= s->tasks.list.n &&
-            l->is[ev->task])
-            return 1;
-    }
-    return 0;
-}
-
 /* ---- sums of short ones ---- */
 
 static struct lead_turn *turn_at(struct lead_running *x, uint64_t start)
@@ -37,17 +25,12 @@ static struct lead_turn *turn_at(struct lead_running *x, uint64_t start)
 static void add_turns(struct lead_running *x, const struct lead *l, const struct store *s)
 {
     turn_at(x, 0); /* of what is before the first sum */
-    for (size_t i = 0; i < s->events.n; i++) {
-        const struct event *ev = &s->events.a[i];
+    for (size_t i = 0; i < l->shorts.n; i++) {
+        const struct event *ev = &s->events.a[l->shorts.a[i]];
         const struct wait *w = waits_get(&s->waits, ev->attr);
-        unsigned reason = wait_reason_of(w);
-        struct lead_turn *t;
+        unsigned reason = ev->kind == EVENT_RUNQ ? LEAD_SHORT_QUEUE : wait_reason_of(w);
+        struct lead_turn *t = turn_at(x, ev->ts);
 
-        if (!(ev->flags & EVENT_SHORT) || ev->task > s->tasks.list.n || !l->is[ev->task] ||
-            (ev->kind != EVENT_OFFCPU && ev->kind != EVENT_RUNQ))
-            continue;
-        t = turn_at(x, ev->ts);
-        reason = ev->kind == EVENT_RUNQ ? LEAD_SHORT_QUEUE : reason;
         t->ns[reason] += ev->dur;
         t->n[reason] += ev->value;
     }
@@ -187,7 +170,7 @@ static void give_to_samples(struct lead_running *x, const struct lead *l, const 
 void lead_running_init(struct lead_running *x, const struct lead *l, const struct session *s)
 {
     *x = (struct lead_running){0};
-    if (!l->task || !knows_waits(l, &s->store))
+    if (!l->task || !l->waits)
         return;
     add_turns(x, l, &s->store);
     add_between(x, l);

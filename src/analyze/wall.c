@@ -76,25 +76,12 @@ static void add_spans(uint64_t *ns, const struct lead *l, const struct store *s)
 /* Sums of short ones, which lie in what looks like running. */
 static void add_short(uint64_t *ns, const struct lead *l, const struct store *s)
 {
-    for (size_t i = 0; i < s->events.n; i++) {
-        const struct event *ev = &s->events.a[i];
+    for (size_t i = 0; i < l->shorts.n; i++) {
+        const struct event *ev = &s->events.a[l->shorts.a[i]];
         const struct wait *w = waits_get(&s->waits, ev->attr);
 
-        if (!(ev->flags & EVENT_SHORT) || ev->task > s->tasks.list.n || !l->is[ev->task])
-            continue;
-        if (ev->kind == EVENT_RUNQ)
-            ns[W_QUEUE] += ev->dur;
-        if (ev->kind == EVENT_OFFCPU)
-            ns[W_WAIT + wait_reason_of(w)] += ev->dur;
+        ns[ev->kind == EVENT_RUNQ ? W_QUEUE : W_WAIT + wait_reason_of(w)] += ev->dur;
     }
-}
-
-static int has_waits(const struct store *s)
-{
-    for (size_t i = 0; i < s->events.n; i++)
-        if (s->events.a[i].kind == EVENT_OFFCPU || s->events.a[i].kind == EVENT_RUNQ)
-            return 1;
-    return 0;
 }
 
 /* Divides the time on the CPU among the kinds as the samples do. */
@@ -145,7 +132,7 @@ void wall_init(struct wall *w, const struct lead *l, const struct session *s)
     if (!l->task || s->meta.end_mono <= s->meta.start_mono)
         return;
     w->ns = s->meta.end_mono - s->meta.start_mono;
-    w->measured = has_waits(&s->store);
+    w->measured = l->any_waits;
     alive = l->to - l->from;
     add_spans(ns, l, &s->store);
     add_short(ns, l, &s->store);
