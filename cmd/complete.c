@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 
+#include "base/dir.h"
 #include "exchange/tables/sql.h"
 #include "platform/pfm.h"
 
 #include <ctype.h>
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,9 +57,9 @@ static void offer_queries(const char *cur)
 
 static void offer_pids(const char *cur)
 {
-    DIR *proc = opendir("/proc");
+    DIR *proc = dir_open(AT_FDCWD, "/proc", 0);
 
-    for (struct dirent *ent; proc && (ent = readdir(proc));) {
+    for (struct dirent *ent; (ent = dir_next(proc));) {
         char path[300], comm[32] = "";
         FILE *f;
 
@@ -73,8 +74,7 @@ static void offer_pids(const char *cur)
         fclose(f);
         offer(ent->d_name, comm, cur);
     }
-    if (proc)
-        closedir(proc);
+    dir_close(proc);
 }
 
 /* What a name in the help stands for. The shell itself does the kinds that begin with a colon. */

@@ -3,12 +3,12 @@
 
 #include "analyze/fold.h"
 #include "analyze/timeline.h"
+#include "base/dir.h"
 #include "base/io.h"
 #include "exchange/export/aiprof.h"
 #include "exchange/export/export.h"
 #include "render/renderer.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,20 +17,6 @@
 enum { DEPTH_MAX = 16 };
 
 /* ---- the directory ---- */
-
-static int is_empty(int fd)
-{
-    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
-    DIR *d = copy < 0 ? NULL : fdopendir(copy);
-
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    else if (copy >= 0)
-        close(copy);
-    return d && n <= 2; /* . and .. */
-}
 
 static int make_directory(const char *dir, struct err *e)
 {
@@ -41,7 +27,7 @@ static int make_directory(const char *dir, struct err *e)
     fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(e, errno, "%s", dir);
-    if (is_empty(fd))
+    if (dir_is_empty(fd))
         return fd;
     close(fd);
     return err_set(e, "%s is not empty: a session's directory is made new", dir);
@@ -78,8 +64,6 @@ static int copy_entry(int from, int to, const struct dirent *de, int depth, stru
 {
     struct stat st;
 
-    if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
-        return 0;
     if (fstatat(from, de->d_name, &st, AT_SYMLINK_NOFOLLOW))
         return err_sys(e, errno, "%s", de->d_name);
     if (S_ISDIR(st.st_mode))
@@ -92,25 +76,20 @@ static int copy_entry(int from, int to, const struct dirent *de, int depth, stru
  */
 static int copy_tree(int from, int to, const char *name, int depth, struct err *e)
 {
-    int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), out, rc = 0;
+    DIR *d = depth > DEPTH_MAX ? NULL : dir_open(from, name, O_NOFOLLOW);
     struct dirent *de;
-    DIR *d;
+    int out, rc = 0;
 
-    if (in < 0 || depth > DEPTH_MAX) {
-        if (in >= 0)
-            close(in);
+    if (!d)
         return 0;
-    }
     if (mkdirat(to, name, 0700) && errno != EEXIST)
         rc = err_sys(e, errno, "%s", name);
     out = rc ? -1 : openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    d = fdopendir(in);
-    while (d && out >= 0 && !rc && (de = readdir(d)))
+    while (out >= 0 && !rc && (de = dir_next(d)))
         rc = copy_entry(dirfd(d), out, de, depth, e);
     if (out >= 0)
         close(out);
-    if (d)
-        closedir(d);
+    dir_close(d);
     return rc ? err_wrap(e, "%s", name) : 0;
 }
 

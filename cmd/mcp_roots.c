@@ -2,9 +2,9 @@
 #include "mcp_roots.h"
 
 #include "analyze/open.h"
+#include "base/dir.h"
 #include "exchange/sessions/find.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -93,20 +93,14 @@ static int refuse_link(const char *path, const char *name, struct err *e)
 /* No entry of the directory, nor of those in it, is a symlink. */
 static int check_inside(int at, const char *name, const char *path, int depth, struct err *e)
 {
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    DIR *d = dir_open(at, name, O_NOFOLLOW);
     struct dirent *de;
     struct stat st;
+    int rc = 0;
 
-    if (!d) {
-        err_sys(e, errno, "%s", path);
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    while (!rc && (de = readdir(d))) {
-        if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
-            continue;
+    if (!d)
+        return err_sys(e, errno, "%s", path);
+    while (!rc && (de = dir_next(d))) {
         if (fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW))
             rc = err_sys(e, errno, "%s/%s", path, de->d_name);
         else if (S_ISLNK(st.st_mode))
@@ -114,7 +108,7 @@ static int check_inside(int at, const char *name, const char *path, int depth, s
         else if (S_ISDIR(st.st_mode) && depth)
             rc = check_inside(dirfd(d), de->d_name, path, depth - 1, e);
     }
-    closedir(d);
+    dir_close(d);
     return rc;
 }
 

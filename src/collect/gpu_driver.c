@@ -2,10 +2,11 @@
 #include "collect/gpu_driver.h"
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/mem.h"
 #include "platform/proctask.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,15 +54,14 @@ static int has_gpu_open(pid_t pid)
     DIR *dir;
 
     snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-    dir = opendir(path);
-    while (dir && !found && (d = readdir(dir))) {
+    dir = dir_open(AT_FDCWD, path, 0);
+    while (!found && (d = dir_next(dir))) {
         ssize_t n = readlinkat(dirfd(dir), d->d_name, to, sizeof(to) - 1);
 
         to[n > 0 ? n : 0] = '\0';
         found = !strncmp(to, "/dev/nvidia", 11) || !strcmp(to, "/dev/dxg");
     }
-    if (dir)
-        closedir(dir);
+    dir_close(dir);
     return found;
 }
 

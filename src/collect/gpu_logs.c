@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/gpu_logs.h"
 
+#include "base/dir.h"
 #include "model/session_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,20 +74,16 @@ static void open_one(struct gpu_logs *g, const char *name)
 
 static void look_for_new(struct gpu_logs *g)
 {
-    int fd = openat(g->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *d;
+    DIR *d = dir_open(g->dir, ".", 0);
+    struct dirent *de;
 
-    while (dir && (d = readdir(dir))) {
-        size_t n = strlen(d->d_name);
+    while ((de = dir_next(d))) {
+        size_t n = strlen(de->d_name);
 
-        if (n > 5 && n < 64 && !strcmp(d->d_name + n - 5, ".wlog") && !is_known(g, d->d_name))
-            open_one(g, d->d_name);
+        if (n > 5 && n < 64 && !strcmp(de->d_name + n - 5, ".wlog") && !is_known(g, de->d_name))
+            open_one(g, de->d_name);
     }
-    if (dir)
-        closedir(dir);
-    else if (fd >= 0)
-        close(fd);
+    dir_close(d);
 }
 
 void gpu_logs_release(struct gpu_logs *g)

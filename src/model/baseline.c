@@ -2,11 +2,11 @@
 #include "model/baseline.h"
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/io.h"
 #include "model/session_dir.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -82,70 +82,71 @@ static int by_place(const void *pa, const void *pb)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static int by_name(const void *pa, const void *pb)
+static int is_shown(const struct dirent *de)
 {
-    return strverscmp(*(char *const *)pa, *(char *const *)pb);
+    return de->d_name[0] != '.';
 }
 
-static void read_sessions(struct baseline_entry *entry, DIR *d)
+/* -1: it is no directory. */
+static int read_sessions(struct baseline_entry *entry)
 {
-    struct dirent *at;
+    struct dir_names names = {0};
 
-    while ((at = readdir(d))) {
-        int fd = *at->d_name == '.' ? -1 : openat(dirfd(d), at->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_names(&names, AT_FDCWD, entry->path, is_shown))
+        return -1;
+    for (size_t i = 0; i < names.list.n; i++) {
+        char *path = mem_printf("%s/%s", entry->path, names.list.a[i]);
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         if (fd >= 0 && session_dir_holds(fd, NULL))
-            *vec_push(&entry->sessions) = mem_printf("%s/%s", entry->path, at->d_name);
+            *vec_push(&entry->sessions) = path;
+        else
+            free(path);
         if (fd >= 0)
             close(fd);
     }
-    if (entry->sessions.n)
-        qsort(entry->sessions.a, entry->sessions.n, sizeof(*entry->sessions.a), by_name);
+    dir_names_release(&names);
+    return 0;
 }
 
 static void read_branch(struct baseline *b, const char *folder, const char *name)
 {
     char *path = mem_printf("%s/%s", folder, name);
-    DIR *d = opendir(path), *sub;
-    struct dirent *at;
+    DIR *d = dir_open(AT_FDCWD, path, 0);
+    struct dirent *de;
 
-    while (d && (at = readdir(d))) {
-        struct baseline_entry entry = {.number = entry_number(at->d_name)};
+    while ((de = dir_next(d))) {
+        struct baseline_entry entry = {.number = entry_number(de->d_name)};
 
         if (!entry.number)
             continue;
-        entry.path = mem_printf("%s/%s", path, at->d_name);
-        sub = opendir(entry.path);
-        if (sub) {
-            entry.branch = decode_branch(name);
-            entry.commit = mem_strdup(strchr(at->d_name, '-') + 1);
-            read_sessions(&entry, sub);
-            closedir(sub);
-            *vec_push(&b->list) = entry;
-        } else {
+        entry.path = mem_printf("%s/%s", path, de->d_name);
+        if (read_sessions(&entry)) {
             free(entry.path);
+            continue;
         }
+        entry.branch = decode_branch(name);
+        entry.commit = mem_strdup(strchr(de->d_name, '-') + 1);
+        *vec_push(&b->list) = entry;
     }
-    if (d)
-        closedir(d);
+    dir_close(d);
     free(path);
 }
 
 int baseline_read(struct baseline *b, const char *folder, const char *branch, struct err *e)
 {
     char *wanted = branch ? encode_branch(branch) : NULL;
-    DIR *d = opendir(folder);
-    struct dirent *at;
+    DIR *d = dir_open(AT_FDCWD, folder, 0);
+    struct dirent *de;
 
     if (!d && errno != ENOENT) {
         free(wanted);
         return err_sys(e, errno, "%s", folder);
     }
-    while (d && (at = readdir(d)))
-        if (*at->d_name != '.' && (!wanted || !strcmp(wanted, at->d_name)))
-            read_branch(b, folder, at->d_name);
-    if (d)
-        closedir(d);
+    while ((de = dir_next(d)))
+        if (is_shown(de) && (!wanted || !strcmp(wanted, de->d_name)))
+            read_branch(b, folder, de->d_name);
+    dir_close(d);
     free(wanted);
     if (b->list.n)
         qsort(b->list.a, b->list.n, sizeof(*b->list.a), by_place);
@@ -191,19 +192,19 @@ static int copy_file(int from, int to, const char *name, struct err *e)
 /* The session's own files; folders in it hold what somebody made of it. */
 static int copy_files(DIR *from, int to, struct err *e)
 {
-    struct dirent *at;
+    struct dirent *de;
     struct stat st;
 
-    while ((at = readdir(from)))
-        if (!fstatat(dirfd(from), at->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
-            copy_file(dirfd(from), to, at->d_name, e))
+    while ((de = dir_next(from)))
+        if (!fstatat(dirfd(from), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+            copy_file(dirfd(from), to, de->d_name, e))
             return -1;
     return 0;
 }
 
 static int copy_session(const char *session, const char *to, struct err *e)
 {
-    DIR *from = opendir(session);
+    DIR *from = dir_open(AT_FDCWD, session, 0);
     int fd, rc;
 
     if (!from)
@@ -212,7 +213,7 @@ static int copy_session(const char *session, const char *to, struct err *e)
     rc = fd < 0 ? err_sys(e, errno, "%s", to) : copy_files(from, fd, e);
     if (fd >= 0)
         close(fd);
-    closedir(from);
+    dir_close(from);
     return rc;
 }
 

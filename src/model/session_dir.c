@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/session_dir.h"
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "model/session.h"
 #include "model/wlog.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,21 +24,17 @@ int session_log_locked(int fd)
     return !fcntl(fd, F_OFD_GETLK, &l) && l.l_type != F_UNLCK;
 }
 
-uint64_t session_dir_agents(int dirfd)
+uint64_t session_dir_agents(int session)
 {
-    int fd = openat(dirfd, SESSION_AGENTS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *d = dir_open(session, SESSION_AGENTS, O_NOFOLLOW);
     uint64_t bytes = 0;
-    struct dirent *d;
+    struct dirent *de;
     struct stat st;
 
-    while (dir && (d = readdir(dir)))
-        if (!fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+    while ((de = dir_next(d)))
+        if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
             bytes += (uint64_t)st.st_size;
-    if (dir)
-        closedir(dir);
-    else if (fd >= 0)
-        close(fd);
+    dir_close(d);
     return bytes;
 }
 
@@ -113,15 +109,12 @@ static int newest_first(const void *pa, const void *pb)
 
 size_t session_dir_list(int dirfd, struct buf *names)
 {
-    int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    DIR *d = dir_open(dirfd, ".", 0);
     VEC(struct found) list = {0};
     struct dirent *de;
     size_t n;
 
-    if (!d && fd >= 0)
-        close(fd);
-    while (d && (de = readdir(d))) {
+    while ((de = dir_next(d))) {
         int sub;
         struct stat st;
 
@@ -134,8 +127,7 @@ size_t session_dir_list(int dirfd, struct buf *names)
             *vec_push(&list) = (struct found){mem_strdup(de->d_name), st.st_mtim};
         close(sub);
     }
-    if (d)
-        closedir(d);
+    dir_close(d);
     if (list.n)
         qsort(list.a, list.n, sizeof(*list.a), newest_first);
     for (size_t i = 0; i < list.n; i++) {
@@ -165,44 +157,14 @@ static int remove_tree(int dirfd, const char *name, int depth, struct err *e)
     return rc;
 }
 
-/* The names in a directory but . and .., each owned. */
-struct names {
-    VEC(char *) list;
-};
-
-static void names_release(struct names *names)
-{
-    for (size_t i = 0; i < names->list.n; i++)
-        free(names->list.a[i]);
-    vec_release(&names->list);
-}
-
-static int names_read(struct names *names, int dirfd, struct err *e)
-{
-    int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *de;
-
-    if (!d) {
-        if (fd >= 0)
-            close(fd);
-        return err_sys(e, errno, "open");
-    }
-    while ((de = readdir(d)))
-        if (strcmp(de->d_name, ".") && strcmp(de->d_name, ".."))
-            *vec_push(&names->list) = mem_strdup(de->d_name);
-    closedir(d);
-    return 0;
-}
-
 static int clear(int dirfd, int depth, struct err *e)
 {
-    struct names names = {0};
-    int rc = names_read(&names, dirfd, e);
+    struct dir_names names = {0};
+    int rc = dir_names(&names, dirfd, ".", NULL) ? err_sys(e, errno, "open") : 0;
 
     for (size_t i = 0; i < names.list.n && !rc; i++)
         rc = remove_tree(dirfd, names.list.a[i], depth, e);
-    names_release(&names);
+    dir_names_release(&names);
     return rc;
 }
 
@@ -243,9 +205,9 @@ static int is_made(const struct meta *m, int dirfd, const char *name)
 
 int session_dir_clear(int dirfd, struct err *e)
 {
-    struct names names = {0};
+    struct dir_names names = {0};
     struct meta m = {0};
-    int rc = names_read(&names, dirfd, e);
+    int rc = dir_names(&names, dirfd, ".", NULL) ? err_sys(e, errno, "open") : 0;
 
     meta_read(dirfd, &m);
     for (size_t i = 0; i < names.list.n && !rc; i++)
@@ -256,7 +218,7 @@ int session_dir_clear(int dirfd, struct err *e)
                          names.list.a[i]);
     for (size_t i = 0; i < names.list.n && !rc; i++)
         rc = remove_tree(dirfd, names.list.a[i], 0, e);
-    names_release(&names);
+    dir_names_release(&names);
     meta_release(&m);
     return rc;
 }

@@ -21,7 +21,7 @@ int session_log_locked(int fd);
 
 /* Bytes of the logs that agents in GPU programs left in the session, as its recorder was killed: a recording
  * that ends has read and removed them. */
-uint64_t session_dir_agents(int dirfd);
+uint64_t session_dir_agents(int session);
 
 /* Every session directly below the current directory, newest first, as names separated by NUL; how many. */
 size_t session_dir_list(int dirfd, struct buf *names);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/dir.h"
 #include "base/io.h"
 #include "model/session.h"
 #include "model/session_dir.h"
@@ -6,7 +7,6 @@
 #include "model/store_compact.h"
 #include "model/store_log.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,23 +44,11 @@ struct session_writer {
 
 /* ---- the directory ---- */
 
-static int dir_empty(int dirfd)
-{
-    int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return d && n <= 2;
-}
-
 static int dir_take_over(int dirfd, const char *dir, int force, struct err *e)
 {
     int recording;
 
-    if (dir_empty(dirfd))
+    if (dir_is_empty(dirfd))
         return 0;
     if (!force)
         return err_set(e, "%s exists and is not empty (another -o, or --force to replace a wprof session)",

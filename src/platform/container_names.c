@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/container_names.h"
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,10 +125,10 @@ typedef void (*reader)(struct container_names *n, const char *id, const struct j
 /* dir/ID/file for every ID. */
 static void read_each(struct container_names *n, const char *dir, const char *file, reader read)
 {
-    DIR *d = opendir(dir);
+    DIR *d = dir_open(AT_FDCWD, dir, 0);
     struct dirent *de;
 
-    while (d && (de = readdir(d))) {
+    while ((de = dir_next(d))) {
         struct json_doc *doc;
         char *path;
 
@@ -141,8 +141,7 @@ static void read_each(struct container_names *n, const char *dir, const char *fi
         json_free(doc);
         free(path);
     }
-    if (d)
-        closedir(d);
+    dir_close(d);
 }
 
 static void read_docker(struct container_names *n, const char *root)
@@ -156,18 +155,17 @@ static void read_docker(struct container_names *n, const char *root)
 static void read_containerd(struct container_names *n, const char *root)
 {
     char *tasks = mem_printf("%s/run/containerd/io.containerd.runtime.v2.task", root);
-    DIR *d = opendir(tasks);
+    DIR *d = dir_open(AT_FDCWD, tasks, 0);
     struct dirent *de;
 
-    while (d && (de = readdir(d))) {
+    while ((de = dir_next(d))) {
         char *dir = de->d_name[0] == '.' ? NULL : mem_printf("%s/%s", tasks, de->d_name);
 
         if (dir)
             read_each(n, dir, "config.json", containerd);
         free(dir);
     }
-    if (d)
-        closedir(d);
+    dir_close(d);
     free(tasks);
 }
 

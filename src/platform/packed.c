@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/packed.h"
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/vec.h"
 #include "model/session_dir.h"
 #include "platform/archive.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -72,28 +71,16 @@ static int pack_one(struct packing *p, int dirfd, const char *below, const char 
 
 static int pack_dir(struct packing *p, int dirfd, const char *below, int depth, struct err *e)
 {
-    int own = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
-    DIR *d = own < 0 ? NULL : fdopendir(own);
-    VEC(char *) names = {0};
-    struct dirent *de;
+    struct dir_names names = {0};
+    int rc = 0;
 
-    if (!d) {
-        if (own >= 0)
-            close(own);
+    if (dir_names(&names, dirfd, ".", NULL))
         return err_sys(e, errno, "%s", *below ? below : ".");
-    }
-    while ((de = readdir(d)))
-        if (strcmp(de->d_name, ".") && strcmp(de->d_name, ".."))
-            *vec_push(&names) = mem_strdup(de->d_name);
-    closedir(d);
-    if (names.n)
-        qsort(names.a, names.n, sizeof(*names.a), in_order);
-    for (size_t i = 0; i < names.n; i++) {
-        if (!rc)
-            rc = pack_one(p, dirfd, below, names.a[i], depth, e);
-        free(names.a[i]);
-    }
-    vec_release(&names);
+    if (names.list.n)
+        qsort(names.list.a, names.list.n, sizeof(*names.list.a), in_order);
+    for (size_t i = 0; i < names.list.n && !rc; i++)
+        rc = pack_one(p, dirfd, below, names.list.a[i], depth, e);
+    dir_names_release(&names);
     return rc;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where this process runs: container, virtual machine, WSL; the machine's clock, counters, GPUs. */
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/mem.h"
 #include "platform/probe_facts.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,29 +15,20 @@
 #define INITIAL_IPC_NS    0xEFFFFFFFUL
 #define INITIAL_CGROUP_NS 0xEFFFFFFBUL
 
-/* The files' names, sorted, without "." and ".."; n of them. Free with free_names(). */
-static struct dirent **names_in(const char *root, const char *path, int *n)
+static int is_shown(const struct dirent *de)
 {
-    char *full = mem_printf("%s%s", root, path);
-    struct dirent **list = NULL;
-    int all = scandir(full, &list, NULL, alphasort), kept = 0;
-
-    free(full);
-    for (int i = 0; i < all; i++) {
-        if (list[i]->d_name[0] == '.')
-            free(list[i]);
-        else
-            list[kept++] = list[i];
-    }
-    *n = kept;
-    return list;
+    return de->d_name[0] != '.';
 }
 
-static void free_names(struct dirent **list, int n)
+/* None where it can't be read. */
+static struct dir_names names_in(const char *root, const char *path)
 {
-    for (int i = 0; i < n; i++)
-        free(list[i]);
-    free(list);
+    char *full = mem_printf("%s%s", root, path);
+    struct dir_names names = {0};
+
+    dir_names(&names, AT_FDCWD, full, is_shown);
+    free(full);
+    return names;
 }
 
 /* ---- container ---- */
@@ -155,42 +147,40 @@ static int wsl_of(const char *release)
 static char *read_pmus(const char *root)
 {
     static const char *const software[] = {"software", "tracepoint", "breakpoint", "kprobe", "uprobe", "msr"};
+    struct dir_names names = names_in(root, "/sys/bus/event_source/devices");
     struct buf b = {0};
-    int n;
-    struct dirent **list = names_in(root, "/sys/bus/event_source/devices", &n);
 
-    for (int i = 0; i < n; i++) {
+    for (size_t i = 0; i < names.list.n; i++) {
         size_t at = 0;
 
-        while (at < ARRAY_SIZE(software) && strcmp(list[i]->d_name, software[at]))
+        while (at < ARRAY_SIZE(software) && strcmp(names.list.a[i], software[at]))
             at++;
         if (at == ARRAY_SIZE(software))
-            buf_addf(&b, "%s%s", b.len ? ", " : "", list[i]->d_name);
+            buf_addf(&b, "%s%s", b.len ? ", " : "", names.list.a[i]);
     }
-    free_names(list, n);
+    dir_names_release(&names);
     return b.data ? buf_detach(&b) : mem_strdup("");
 }
 
 /* PCI class 03 is display controllers, 0x10de NVIDIA. */
 static long count_gpus(const char *root)
 {
+    struct dir_names names = names_in(root, "/sys/bus/pci/devices");
     long count = 0;
-    int n;
-    struct dirent **list = names_in(root, "/sys/bus/pci/devices", &n);
 
-    for (int i = 0; i < n; i++) {
+    for (size_t i = 0; i < names.list.n; i++) {
         char path[512];
         char *vendor, *class;
 
-        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vendor", list[i]->d_name);
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vendor", names.list.a[i]);
         vendor = probe_line(root, path);
-        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/class", list[i]->d_name);
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/class", names.list.a[i]);
         class = probe_line(root, path);
         count += vendor && class && !strcmp(vendor, "0x10de") && !strncmp(class, "0x03", 4);
         free(vendor);
         free(class);
     }
-    free_names(list, n);
+    dir_names_release(&names);
     return count;
 }
 

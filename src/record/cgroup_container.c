@@ -2,13 +2,13 @@
 #include "record/cgroup_container.h"
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "platform/container_names.h"
 #include "platform/container_path.h"
 #include "record/cgroup_find.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,10 +53,10 @@ static void find_all(struct found_list *f, const char *root)
 {
     char *proc = mem_printf("%s/proc", root);
     struct buf text = {0};
-    DIR *d = opendir(proc);
+    DIR *d = dir_open(AT_FDCWD, proc, 0);
     struct dirent *de;
 
-    while (d && (de = readdir(d))) {
+    while ((de = dir_next(d))) {
         char *path;
 
         if (de->d_name[0] < '1' || de->d_name[0] > '9')
@@ -67,8 +67,7 @@ static void find_all(struct found_list *f, const char *root)
             add_lines(f, buf_str(&text));
         free(path);
     }
-    if (d)
-        closedir(d);
+    dir_close(d);
     free(proc);
     buf_release(&text);
 }

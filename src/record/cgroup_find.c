@@ -2,10 +2,11 @@
 #include "record/cgroup_find.h"
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/mem.h"
 #include "base/opt.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,35 +15,15 @@
 
 enum { NAMES_SHOWN = 8 };
 
-struct names {
-    VEC(char *) list;
-};
-
-static void names_release(struct names *n)
+static int is_folder(const struct dirent *de)
 {
-    for (size_t i = 0; i < n->list.n; i++)
-        free(n->list.a[i]);
-    vec_release(&n->list);
+    return de->d_name[0] != '.' && (de->d_type == DT_DIR || de->d_type == DT_LNK);
 }
 
-static int by_name(const void *a, const void *b)
+/* Directories in one; where it can't be read there are none. */
+static void add_folders(struct dir_names *names, const char *path)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Directories in one, in order. */
-static void names_read(struct names *n, const char *path)
-{
-    DIR *d = opendir(path);
-    struct dirent *de;
-
-    while (d && (de = readdir(d)))
-        if (de->d_name[0] != '.' && (de->d_type == DT_DIR || de->d_type == DT_LNK))
-            *vec_push(&n->list) = mem_strdup(de->d_name);
-    if (d)
-        closedir(d);
-    if (n->list.n)
-        qsort(n->list.a, n->list.n, sizeof(*n->list.a), by_name);
+    dir_names(names, AT_FDCWD, path, is_folder);
 }
 
 static int is_group(const char *dir)
@@ -83,16 +64,16 @@ static void consider(char **best, int *live, char *dir)
 /* Version 2 alone; both at once ("unified", or a name of the mount's own); version 1. */
 static char *find_below(const char *root, const char *rel)
 {
-    struct names mounts = {0};
+    struct dir_names mounts = {0};
     char *best = NULL;
     int live = 0;
 
     consider(&best, &live, mem_printf("%s/%s", root, rel));
     if (!is_group(root))
-        names_read(&mounts, root);
+        add_folders(&mounts, root);
     for (size_t i = 0; i < mounts.list.n && !live; i++)
         consider(&best, &live, mem_printf("%s/%s/%s", root, mounts.list.a[i], rel));
-    names_release(&mounts);
+    dir_names_release(&mounts);
     return best;
 }
 
@@ -122,23 +103,23 @@ static size_t there(const char *root, const char *rel)
 }
 
 /* The groups below `dir`; where that is the root of several hierarchies, those of each. */
-static void read_groups(struct names *names, const char *root, const char *dir)
+static void read_groups(struct dir_names *names, const char *root, const char *dir)
 {
-    struct names mounts = {0};
+    struct dir_names mounts = {0};
     size_t kept = 0;
 
     if (strcmp(dir, root) != 0 || is_group(root)) {
-        names_read(names, dir);
+        add_folders(names, dir);
         return;
     }
-    names_read(&mounts, root);
+    add_folders(&mounts, root);
     for (size_t i = 0; i < mounts.list.n; i++) {
         char *mount = mem_printf("%s/%s", root, mounts.list.a[i]);
 
-        names_read(names, mount);
+        add_folders(names, mount);
         free(mount);
     }
-    names_release(&mounts);
+    dir_names_release(&mounts);
     for (size_t i = 0; i < names->list.n; i++) {
         if (kept && !strcmp(names->list.a[kept - 1], names->list.a[i]))
             free(names->list.a[i]);
@@ -154,7 +135,7 @@ static int not_found(const char *root, const char *text, const char *rel, struct
     const char *rest = rel + known + strspn(rel + known, "/"), *near;
     char *part = mem_strndup(rel, known), *dir = known ? find_below(root, part) : mem_strdup(root);
     char *word = mem_strndup(rest, strcspn(rest, "/"));
-    struct names names = {0};
+    struct dir_names names = {0};
     struct buf list = {0};
 
     read_groups(&names, root, dir);
@@ -167,7 +148,7 @@ static int not_found(const char *root, const char *text, const char *rel, struct
             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
             list.len ? "there: " : "nothing is below it; /proc/PID/cgroup says where a process is",
             buf_str(&list));
-    names_release(&names);
+    dir_names_release(&names);
     buf_release(&list);
     free(word);
     free(part);

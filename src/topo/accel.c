@@ -42,7 +42,7 @@ static void add(struct topo_ctx *ctx, struct graph *g, struct hw_near *near, con
 
 static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
     struct hw_near near;
 
     topo_list(ctx, ACCEL_DIR, &names);
@@ -55,7 +55,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
         hw_note(ctx, "no accelerator in " ACCEL_DIR);
     }
     hw_near_release(&near);
-    topo_names_release(&names);
+    dir_names_release(&names);
     return 0;
 }
 

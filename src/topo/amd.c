@@ -45,7 +45,7 @@ static int64_t property(const char *text, const char *name, int64_t otherwise)
 
 static void set_memory(struct gpus *u, const struct gpu *gpu)
 {
-    struct topo_names banks = {0};
+    struct dir_names banks = {0};
     char path[160];
     int64_t bytes = 0;
 
@@ -65,7 +65,7 @@ static void set_memory(struct gpus *u, const struct gpu *gpu)
     }
     if (bytes)
         graph_set_int(u->g, &gpu->node->attrs, "memory_bytes", bytes);
-    topo_names_release(&banks);
+    dir_names_release(&banks);
 }
 
 static void set_pci(struct gpus *u, const struct gpu *gpu)
@@ -129,7 +129,7 @@ static void add(struct gpus *u, struct hw_near *near, int64_t kfd_node, uint64_t
 
 static void join_links(struct gpus *u, const struct gpu *from)
 {
-    struct topo_names links = {0};
+    struct dir_names links = {0};
     char path[160];
 
     snprintf(path, sizeof(path), NODES_DIR "/%lld/io_links", (long long)from->kfd_node);
@@ -153,7 +153,7 @@ static void join_links(struct gpus *u, const struct gpu *from)
         }
         buf_release(&text);
     }
-    topo_names_release(&links);
+    dir_names_release(&links);
 }
 
 /* ---- who uses them ---- */
@@ -161,7 +161,7 @@ static void join_links(struct gpus *u, const struct gpu *from)
 /* The driver has a folder for each process, with a file for its memory on each GPU. */
 static void add_processes(struct gpus *u)
 {
-    struct topo_names pids = {0};
+    struct dir_names pids = {0};
 
     topo_list(u->ctx, PROCS_DIR, &pids);
     for (size_t i = 0; i < pids.list.n; i++) {
@@ -182,7 +182,7 @@ static void add_processes(struct gpus *u)
             graph_edge_weight(e, (double)bytes);
         }
     }
-    topo_names_release(&pids);
+    dir_names_release(&pids);
 }
 
 static void add_open(struct gpus *u)
@@ -203,7 +203,7 @@ static void add_open(struct gpus *u)
 static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
 {
     struct gpus u = {.ctx = ctx, .g = g};
-    struct topo_names nodes = {0};
+    struct dir_names nodes = {0};
     struct hw_near near;
 
     topo_list(ctx, NODES_DIR, &nodes);
@@ -229,7 +229,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
         hw_note(ctx, "no AMD GPU that computes, no driver amdkfd");
     }
     hw_near_release(&near);
-    topo_names_release(&nodes);
+    dir_names_release(&nodes);
     vec_release(&u.list);
     return 0;
 }

@@ -22,10 +22,10 @@ struct job {
     struct topo_ctx *ctx;
     struct graph *g;
     struct container_names names;
-    struct topo_names logs; /* /var/log/pods: NAMESPACE_POD_UID */
-    struct map homes;       /* users whose names were read */
-    int root;               /* for cgroup_open() */
-    int inside;             /* we are in a container: ask mounts, too */
+    struct dir_names logs; /* /var/log/pods: NAMESPACE_POD_UID */
+    struct map homes;      /* users whose names were read */
+    int root;              /* for cgroup_open() */
+    int inside;            /* we are in a container: ask mounts, too */
     uint64_t nameless;
 };
 
@@ -270,7 +270,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
     if (j.root >= 0)
         close(j.root);
     map_release(&j.homes);
-    topo_names_release(&j.logs);
+    dir_names_release(&j.logs);
     container_names_release(&j.names);
     return 0;
 }

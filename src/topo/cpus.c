@@ -12,7 +12,7 @@ enum { CACHES_MAX = 16 }; /* of one CPU */
 /* The folders cpuN: kernels before 2.6.26 have no file "online". */
 static void list_folders(struct topo_ctx *ctx, struct idset *out)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
 
     topo_list(ctx, CPU_DIR, &names);
     for (size_t i = 0; i < names.list.n; i++) {
@@ -21,7 +21,7 @@ static void list_folders(struct topo_ctx *ctx, struct idset *out)
         if (cpu >= 0 && cpu < IDSET_MAX)
             idset_add(out, (unsigned)cpu);
     }
-    topo_names_release(&names);
+    dir_names_release(&names);
 }
 
 static void read_online(struct cpus *c, struct topo_ctx *ctx)

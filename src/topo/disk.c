@@ -14,7 +14,7 @@
 /* An NVMe disk with several ways to it lies below its subsystem; the links there lead to the controllers. */
 static int pci_of_controller(struct topo_ctx *ctx, const char *folder, char pci[HW_PCI_LEN])
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
     char path[400];
     int rc = -1;
 
@@ -25,7 +25,7 @@ static int pci_of_controller(struct topo_ctx *ctx, const char *folder, char pci[
         if (hw_numbered(names.list.a[i], "nvme") >= 0)
             rc = hw_pci_of(ctx, path, pci);
     }
-    topo_names_release(&names);
+    dir_names_release(&names);
     return rc;
 }
 
@@ -81,7 +81,7 @@ static void add(struct topo_ctx *ctx, struct graph *g, const char *disk)
 
 static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
 
     if (topo_list(ctx, BLOCK_DIR, &names)) {
         ctx->state = ctx->denied ? NULL : "unavailable";
@@ -90,7 +90,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
     }
     for (size_t i = 0; i < names.list.n; i++)
         add(ctx, g, names.list.a[i]);
-    topo_names_release(&names);
+    dir_names_release(&names);
     return 0;
 }
 

@@ -7,7 +7,7 @@
 
 static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
     int here = 0;
 
     topo_list(ctx, "/sys/devices/platform", &names);
@@ -15,7 +15,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
         here |= !strncmp(names.list.a[i], "HISI04B", 7);
     ctx->state = "unavailable";
     hw_note(ctx, here ? "Kunpeng's HCCS is here, but wprof does not read it" : "no Kunpeng HCCS");
-    topo_names_release(&names);
+    dir_names_release(&names);
     return 0;
 }
 

@@ -57,7 +57,7 @@ static void ask(struct topo_ctx *ctx, struct graph *g, struct graph_node *n, con
 /* The queues of the folder that is that namespace's /dev/mqueue. -1: it has none. */
 static int add_queues(struct topo_ctx *ctx, struct graph *g, const char *dir, int entered)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
 
     if (topo_list(ctx, dir, &names))
         return -1;
@@ -83,7 +83,7 @@ static int add_queues(struct topo_ctx *ctx, struct graph *g, const char *dir, in
         free(full);
         free(path);
     }
-    topo_names_release(&names);
+    dir_names_release(&names);
     return 0;
 }
 

@@ -21,7 +21,7 @@ static void read_cpus(struct hw_near *n, struct topo_ctx *ctx, struct hw_near_no
 
 void hw_near_read(struct hw_near *n, struct topo_ctx *ctx)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
 
     *n = (struct hw_near){0};
     hw_read_list(ctx, "/sys/devices/system/cpu/online", &n->online);
@@ -35,7 +35,7 @@ void hw_near_read(struct hw_near *n, struct topo_ctx *ctx)
         *vec_push(&n->nodes) = (struct hw_near_node){.id = id};
         read_cpus(n, ctx, &n->nodes.a[n->nodes.n - 1]);
     }
-    topo_names_release(&names);
+    dir_names_release(&names);
 }
 
 void hw_near_release(struct hw_near *n)
@@ -128,7 +128,7 @@ struct graph_node *hw_numa_place(struct graph *g, const struct idset *nodes)
 
 void hw_gpu_memory_nodes(struct topo_ctx *ctx, struct idset *nodes)
 {
-    struct topo_names gpus = {0};
+    struct dir_names gpus = {0};
 
     topo_list(ctx, "/proc/driver/nvidia/gpus", &gpus);
     for (size_t i = 0; i < gpus.list.n; i++) {
@@ -146,5 +146,5 @@ void hw_gpu_memory_nodes(struct topo_ctx *ctx, struct idset *nodes)
         }
         buf_release(&text);
     }
-    topo_names_release(&gpus);
+    dir_names_release(&gpus);
 }

@@ -36,7 +36,7 @@ static struct graph_node *space_node(struct topo_ctx *ctx, struct graph *g, uint
 /* Also those that nobody is in. */
 static void add_names(struct topo_ctx *ctx, struct graph *g, const char *folder, uint64_t own)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
     struct stat self;
 
     if (stat("/proc/self/ns/net", &self))
@@ -53,7 +53,7 @@ static void add_names(struct topo_ctx *ctx, struct graph *g, const char *folder,
         free(full);
         free(path);
     }
-    topo_names_release(&names);
+    dir_names_release(&names);
 }
 
 /* proc(5), net/dev: two lines of titles, then "  eth0: 12 ...". */

@@ -65,7 +65,7 @@ static void add(struct topo_ctx *ctx, struct graph *g, struct hw_near *near, con
 
 static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
     struct hw_near near;
     char ns[32];
 
@@ -79,7 +79,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
     for (size_t i = 0; i < names.list.n; i++)
         add(ctx, g, &near, names.list.a[i], *ns ? ns : NULL);
     hw_near_release(&near);
-    topo_names_release(&names);
+    dir_names_release(&names);
     return 0;
 }
 

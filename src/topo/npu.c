@@ -148,9 +148,9 @@ static int by_library(struct npus *u, struct err *e)
 
 /* ---- by files ---- */
 
-static void list_pci(struct topo_ctx *ctx, struct topo_names *out)
+static void list_pci(struct topo_ctx *ctx, struct dir_names *out)
 {
-    struct topo_names all = {0};
+    struct dir_names all = {0};
 
     topo_list(ctx, PCI_DIR, &all);
     for (size_t i = 0; i < all.list.n; i++) {
@@ -166,7 +166,7 @@ static void list_pci(struct topo_ctx *ctx, struct topo_names *out)
     }
     if (out->list.n)
         qsort(out->list.a, out->list.n, sizeof(*out->list.a), hw_by_pci);
-    topo_names_release(&all);
+    dir_names_release(&all);
 }
 
 /* Devices in /dev are numbered; where PCI has as many, these are taken to be in the same order, which nobody
@@ -174,7 +174,7 @@ static void list_pci(struct topo_ctx *ctx, struct topo_names *out)
  */
 static void by_files(struct npus *u)
 {
-    struct topo_names dev = {0}, pci = {0};
+    struct dir_names dev = {0}, pci = {0};
     VEC(int64_t) ids = {0};
 
     topo_list(u->ctx, "/dev", &dev);
@@ -191,8 +191,8 @@ static void by_files(struct npus *u)
             n->node->confidence = 0.5;
     }
     vec_release(&ids);
-    topo_names_release(&dev);
-    topo_names_release(&pci);
+    dir_names_release(&dev);
+    dir_names_release(&pci);
 }
 
 static void add_open(struct npus *u)

@@ -117,7 +117,7 @@ static void read_distances(struct topo_ctx *ctx, struct numa_node *n, const char
 /* The blocks of memory ("memory37"), which their graphs tell. */
 static void set_blocks(struct topo_ctx *ctx, struct graph *g, struct graph_node *n, const char *folder)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
     struct idset blocks = {0};
 
     topo_list(ctx, folder, &names);
@@ -130,7 +130,7 @@ static void set_blocks(struct topo_ctx *ctx, struct graph *g, struct graph_node 
     if (idset_count(&blocks))
         hw_set_ids(g, &n->attrs, "memory_set", &blocks);
     idset_release(&blocks);
-    topo_names_release(&names);
+    dir_names_release(&names);
 }
 
 /* The packages that its CPUs are of. */
@@ -272,7 +272,7 @@ static void note(struct topo_ctx *ctx, const struct numa *m)
 
 static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
     struct numa m = {0};
 
     if (topo_list(ctx, NODE_DIR, &names)) {
@@ -295,7 +295,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
             read_node(&m, ctx, g, id);
     add_distances(&m, ctx, g);
     note(ctx, &m);
-    topo_names_release(&names);
+    dir_names_release(&names);
     release(&m);
     return 0;
 }

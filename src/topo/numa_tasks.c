@@ -102,7 +102,7 @@ static void map_cpus(struct numa_tasks *t)
 
 static void add_threads(struct numa_tasks *t, struct topo_ctx *ctx, struct numa_process *p)
 {
-    struct topo_names tids = {0};
+    struct dir_names tids = {0};
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/task", p->of->pid);
@@ -118,7 +118,7 @@ static void add_threads(struct numa_tasks *t, struct topo_ctx *ctx, struct numa_
         *vec_push(&p->threads) = thread;
         ctx->seen++;
     }
-    topo_names_release(&tids);
+    dir_names_release(&tids);
 }
 
 uint64_t numa_tasks_choose(struct numa_tasks *t, struct topo_ctx *ctx)

@@ -213,7 +213,7 @@ static void read_information(struct cards *c, struct card *card)
 /* Those that the driver names, and those on PCI, in the order of their addresses, which is the driver's. */
 static void by_files(struct cards *c)
 {
-    struct topo_names gpus = {0}, pci = {0};
+    struct dir_names gpus = {0}, pci = {0};
 
     topo_list(c->ctx, DRIVER_DIR "/gpus", &gpus);
     topo_list(c->ctx, PCI_DIR, &pci);
@@ -233,8 +233,8 @@ static void by_files(struct cards *c)
     for (size_t i = 0; i < gpus.list.n; i++)
         if (hw_is_pci(gpus.list.a[i]) && find(c, gpus.list.a[i]) < 0)
             read_information(c, add(c, (unsigned)c->list.n, gpus.list.a[i]));
-    topo_names_release(&gpus);
-    topo_names_release(&pci);
+    dir_names_release(&gpus);
+    dir_names_release(&pci);
 }
 
 /* ---- both ---- */

@@ -50,7 +50,7 @@ static int parent_of(const struct topo_ctx *ctx, const struct devices *d, const 
     return *before ? find(d, before) : -1;
 }
 
-static void read_devices(struct devices *d, struct topo_ctx *ctx, const struct topo_names *names)
+static void read_devices(struct devices *d, struct topo_ctx *ctx, const struct dir_names *names)
 {
     for (size_t i = 0; i < names->list.n; i++) {
         struct device *v;
@@ -189,7 +189,7 @@ static void join_up(const struct devices *d, struct graph *g, struct graph_node 
 
 static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
     struct devices d = {0};
     struct hw_near near;
 
@@ -223,7 +223,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
                 (unsigned long long)near.contradicted);
     hw_near_release(&near);
     vec_release(&d.list);
-    topo_names_release(&names);
+    dir_names_release(&names);
     return 0;
 }
 

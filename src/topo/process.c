@@ -30,7 +30,7 @@ static int read_thread(struct topo_ctx *ctx, int pid, const char *tid, char name
 
 static void add_threads(struct topo_ctx *ctx, struct graph *g, struct graph_node *process, int pid)
 {
-    struct topo_names tids = {0};
+    struct dir_names tids = {0};
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
@@ -50,7 +50,7 @@ static void add_threads(struct topo_ctx *ctx, struct graph *g, struct graph_node
         graph_edge(g, GRAPH_EDGE_OWN, process, t);
         ctx->seen++;
     }
-    topo_names_release(&tids);
+    dir_names_release(&tids);
 }
 
 static void describe(const struct topo_ctx *ctx, struct graph *g, struct graph_node *n,

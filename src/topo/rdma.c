@@ -114,14 +114,14 @@ static const char *gpu_direct(struct topo_ctx *ctx)
     if (topo_read_line(ctx, "/proc/driver/nvidia/version", text, sizeof(text)))
         return NULL;
     for (size_t i = 0; i < ARRAY_SIZE(modules); i++) {
-        struct topo_names files = {0};
+        struct dir_names files = {0};
         char path[64];
         size_t n;
 
         snprintf(path, sizeof(path), "/sys/module/%s", modules[i]);
         topo_list(ctx, path, &files);
         n = files.list.n;
-        topo_names_release(&files);
+        dir_names_release(&files);
         if (n)
             return modules[i];
     }
@@ -132,7 +132,7 @@ static void add_device(struct topo_ctx *ctx, struct graph *g, struct hw_near *ne
                        const char *dev)
 {
     struct graph_node *n = graph_named(g, GRAPH_RDMA_DEVICE, dev);
-    struct topo_names numbers = {0};
+    struct dir_names numbers = {0};
     struct buf json = {0};
     struct json_writer w = {.out = &json};
     char folder[128], path[160], pci[HW_PCI_LEN];
@@ -157,7 +157,7 @@ static void add_device(struct topo_ctx *ctx, struct graph *g, struct hw_near *ne
     if (numbers.list.n)
         graph_set_json(g, &n->attrs, "ports", buf_str(&json));
     buf_release(&json);
-    topo_names_release(&numbers);
+    dir_names_release(&numbers);
     ctx->seen++;
 }
 
@@ -235,7 +235,7 @@ static int add_objects(struct topo_ctx *ctx, struct graph *g, struct err *e)
 
 static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
     struct ports ports = {0};
     struct hw_near near;
     double seconds;
@@ -260,7 +260,7 @@ static int collect(struct topo_ctx *ctx, struct graph *g, struct err *e)
         rc = add_objects(ctx, g, e);
     hw_near_release(&near);
     vec_release(&ports.list);
-    topo_names_release(&names);
+    dir_names_release(&names);
     return rc;
 }
 

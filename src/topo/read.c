@@ -4,7 +4,6 @@
 
 #include "base/io.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,34 +60,13 @@ int64_t topo_read_int(struct topo_ctx *ctx, const char *path, int64_t otherwise)
     return end == line ? otherwise : v;
 }
 
-static int by_version(const void *a, const void *b)
-{
-    return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-int topo_list(struct topo_ctx *ctx, const char *path, struct topo_names *out)
+int topo_list(struct topo_ctx *ctx, const char *path, struct dir_names *out)
 {
     char *full = topo_path(ctx, path);
-    DIR *d = opendir(full);
-    struct dirent *de;
+    int err = dir_names(out, AT_FDCWD, full, NULL) ? errno : 0;
 
     free(full);
-    if (!d)
-        return failed(ctx, errno);
-    while ((de = readdir(d)))
-        if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0)
-            *vec_push(&out->list) = mem_strdup(de->d_name);
-    closedir(d);
-    if (out->list.n)
-        qsort(out->list.a, out->list.n, sizeof(*out->list.a), by_version);
-    return 0;
-}
-
-void topo_names_release(struct topo_names *n)
-{
-    for (size_t i = 0; i < n->list.n; i++)
-        free(n->list.a[i]);
-    vec_release(&n->list);
+    return err ? failed(ctx, err) : 0;
 }
 
 struct graph_node *topo_process(const struct topo_ctx *ctx, struct graph *g, int pid)

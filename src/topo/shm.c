@@ -190,7 +190,7 @@ static void read_maps(struct job *j)
 /* Names in /dev/shm that nobody may have open. */
 static void list_names(struct job *j)
 {
-    struct topo_names names = {0};
+    struct dir_names names = {0};
 
     topo_list(j->ctx, "/dev/shm", &names);
     for (size_t i = 0; i < names.list.n; i++) {
@@ -208,7 +208,7 @@ static void list_names(struct job *j)
                                     .path = path});
         free(full);
     }
-    topo_names_release(&names);
+    dir_names_release(&names);
 }
 
 static void read_sysv(struct job *j)

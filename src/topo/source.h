@@ -12,6 +12,7 @@
 #ifndef WPROF_TOPO_SOURCE_H
 #define WPROF_TOPO_SOURCE_H
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "model/graph.h"
 #include "topo/scan.h"
@@ -86,13 +87,8 @@ int topo_read_line(struct topo_ctx *ctx, const char *path, char *out, size_t n);
 int64_t topo_read_int(struct topo_ctx *ctx, const char *path, int64_t otherwise);
 /* root + path, owned by the caller. */
 char *topo_path(const struct topo_ctx *ctx, const char *path);
-/* Names in a folder of the root, without . and .., sorted (numbers by value); each owned: topo_names_release.
- */
-struct topo_names {
-    VEC(char *) list;
-};
-int topo_list(struct topo_ctx *ctx, const char *path, struct topo_names *out);
-void topo_names_release(struct topo_names *n);
+/* dir_names() of a folder of the root. */
+int topo_list(struct topo_ctx *ctx, const char *path, struct dir_names *out);
 
 /* The node of a process that the scan has, with its name and command line; NULL: not there (any more). */
 struct graph_node *topo_process(const struct topo_ctx *ctx, struct graph *g, int pid);

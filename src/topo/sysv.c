@@ -87,7 +87,7 @@ static void find_waiters(struct job *j)
 
     for (size_t i = 0; i < j->ctx->scan->processes.n; i++) {
         const struct scan_process *p = &j->ctx->scan->processes.a[i];
-        struct topo_names tids = {0};
+        struct dir_names tids = {0};
         char path[64], pid[16];
 
         if (p->kernel)
@@ -99,7 +99,7 @@ static void find_waiters(struct job *j)
                 look_at(j, p, tids.list.a[k]);
         else
             look_at(j, p, pid);
-        topo_names_release(&tids);
+        dir_names_release(&tids);
     }
     j->looked = 1;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/table_cache.h"
 
+#include "base/dir.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -263,22 +263,16 @@ static int ends_with(const char *s, const char *end)
 void unw_cache_trim(struct unw_cache *c)
 {
     VEC(struct cached) files = {0};
-    int fd = openat(c->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    DIR *d = dir_open(c->dirfd, ".", 0);
     struct dirent *ent;
     uint64_t sum = 0;
     struct stat st;
 
-    if (!d) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    while ((ent = readdir(d))) {
-        if (fstatat(fd, ent->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+    while ((ent = dir_next(d))) {
+        if (fstatat(dirfd(d), ent->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
             continue;
         if (ends_with(ent->d_name, ".tmp") && time(NULL) - st.st_mtime > STALE_AFTER)
-            unlinkat(fd, ent->d_name, 0);
+            unlinkat(dirfd(d), ent->d_name, 0);
         if (!ends_with(ent->d_name, SUFFIX))
             continue;
         *vec_push(&files) = (struct cached){mem_strdup(ent->d_name), st.st_mtime, (uint64_t)st.st_size};
@@ -287,10 +281,10 @@ void unw_cache_trim(struct unw_cache *c)
     if (files.n)
         qsort(files.a, files.n, sizeof(*files.a), by_use);
     for (size_t i = 0; i < files.n; i++) {
-        if (sum > c->limit && !unlinkat(fd, files.a[i].name, 0))
+        if (sum > c->limit && !unlinkat(dirfd(d), files.a[i].name, 0))
             sum -= files.a[i].size;
         free(files.a[i].name);
     }
     vec_release(&files);
-    closedir(d);
+    dir_close(d);
 }

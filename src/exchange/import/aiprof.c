@@ -4,11 +4,11 @@
  * timeline.json or torch-trace.json (Chrome's format), cupti/kernels.jsonl, flamegraph.svg and extra/. The
  * picture says nothing more than folded.txt; the kernels' lines are read where there is no trace.
  */
+#include "base/dir.h"
 #include "exchange/import/import.h"
 #include "exchange/import/kernel_lines.h"
 #include "model/session_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -121,8 +121,8 @@ static int read_meta(int dir, struct meta *m, struct err *e)
 
 static int is_part(const char *name)
 {
-    static const char *const parts[] = {
-        ".", "..", META_FILE, "folded.txt", "timeline.json", "torch-trace.json", "cupti", "flamegraph.svg"};
+    static const char *const parts[] = {META_FILE,          "folded.txt", "timeline.json",
+                                        "torch-trace.json", "cupti",      "flamegraph.svg"};
 
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
         if (!strcmp(parts[i], name))
@@ -133,17 +133,13 @@ static int is_part(const char *name)
 /* What else lies there stays there, and is told. */
 static void count_others(int dir, struct import_stats *st)
 {
-    int copy = dup(dir);
-    DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
+    DIR *d = dir_open(dir, ".", 0);
     struct dirent *entry;
 
-    while (d && (entry = readdir(d)))
+    while ((entry = dir_next(d)))
         if (!is_part(entry->d_name))
             import_count(st, IMPORT_LEFT, "other file or folder in it|other files or folders in it", 1);
-    if (d)
-        closedir(d);
-    else if (copy >= 0)
-        close(copy);
+    dir_close(d);
 }
 
 /* -1 with `e`, or how many parts were there. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/sessions/find.h"
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "exchange/sessions/index.h"
@@ -9,7 +10,6 @@
 #include "platform/archive.h"
 #include "platform/packed.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -307,7 +307,7 @@ static void walk(struct finder *f, int fd, int depth)
         close(fd);
         return;
     }
-    while ((de = readdir(d))) {
+    while ((de = dir_next(d))) {
         if (de->d_name[0] == '.')
             continue;
         if ((de->d_type == DT_REG || de->d_type == DT_UNKNOWN) && is_archive(de->d_name))
@@ -358,11 +358,11 @@ int sessions_find(struct sessions *s, const char *dir, struct err *e)
 static uint32_t first_page(struct sessions *s, const char *session, const char *prefix)
 {
     char *path = mem_printf("%s/%s", session, prefix), *found = NULL;
-    DIR *d = opendir(path);
+    DIR *d = dir_open(AT_FDCWD, path, 0);
     struct dirent *de;
     uint32_t id = 0;
 
-    while (d && (de = readdir(d))) {
+    while ((de = dir_next(d))) {
         size_t n = strlen(de->d_name);
 
         if (n < 6 || strcmp(de->d_name + n - 5, ".html") != 0 || de->d_name[0] == '.' ||
@@ -371,8 +371,7 @@ static uint32_t first_page(struct sessions *s, const char *session, const char *
         free(found);
         found = mem_strdup(de->d_name);
     }
-    if (d)
-        closedir(d);
+    dir_close(d);
     free(path);
     if (found) {
         path = mem_printf("%s%s", prefix, found);

@@ -2,10 +2,10 @@
 /* What meta.json and the files beside it tell. */
 #include "exchange/tables/job.h"
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/json.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -45,13 +45,12 @@ void tables_meta_reports(struct tables_session *in)
         return;
     in->has_reports = 1;
     path = mem_printf("%s/reports", session_files(in->s));
-    d = opendir(path);
+    d = dir_open(AT_FDCWD, path, 0);
     free(path);
-    while (d && (de = readdir(d)))
+    while ((de = dir_next(d)))
         if (de->d_name[0] != '.')
             add_report(in, dirfd(d), de->d_name);
-    if (d)
-        closedir(d);
+    dir_close(d);
     if (in->reports.n)
         qsort(in->reports.a, in->reports.n, sizeof(*in->reports.a), by_name);
 }
