@@ -110,7 +110,7 @@ static void sample_running(struct looks *l, struct outside_thread *t, uint64_t t
     struct process *p;
     int python = 0;
 
-    if (!n || !l->sampling)
+    if (!n || !l->sampling || outside_before_exec(o, t, n))
         return;
     p = outside_walked(o, t, ts, &id);
     outside_find_python(o, p, ts);
@@ -141,7 +141,7 @@ static void sample_rest(struct looks *l, struct outside_thread *t, uint64_t rest
     l->rests_ns += rest;
     n = l->rests_ns / l->period;
     l->rests_ns -= n * l->period;
-    if (n && l->sampling)
+    if (n && l->sampling && !outside_before_exec(&l->outside, t, n))
         push_sample(l, t, ts, n, outside_marker(&l->outside, OUTSIDE_BETWEEN), 0);
 }
 
@@ -305,7 +305,7 @@ int looks_poll(struct looks *l, struct err *e)
         return 0;
     l->looks++;
     l->late += expirations - 1;
-    if (ts - l->own->scanned_ns >= SCAN_NS - SCAN_NS / 8) {
+    if (ts - l->own->scanned_ns >= SCAN_NS - SCAN_NS / 8 || o->gated) {
         outside_follow_more(o);
         outside_scan(o);
         l->own->scanned_ns = ts;
@@ -404,7 +404,8 @@ int looks_begin(struct looks *l, struct err *e)
         every = (struct itimerspec){{1, 0}, {1, 0}};
     if (timerfd_settime(l->own->timer_fd, 0, &every, NULL) < 0)
         return err_sys(e, errno, "timerfd");
-    outside_scan(o);                            /* it may have run for a while: --delay */
+    outside_scan(o); /* it may have run for a while: --delay */
+    outside_begin(o);
     for (size_t i = 0; i < o->threads.n; i++) { /* what they did before doesn't count */
         struct outside_thread *t = o->threads.a[i];
 

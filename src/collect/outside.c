@@ -9,6 +9,7 @@
 #include "platform/clock.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -41,6 +42,8 @@ static void on_exec(void *arg, struct process *p)
 {
     struct outside *o = arg;
 
+    if (o->gated == p->ns_tgid)
+        o->gated = 0;
     pythons_execed(&o->taker.pythons, p);
 }
 
@@ -489,6 +492,28 @@ void outside_scan(struct outside *o)
         scan_parents(o, now);
 }
 
+void outside_begin(struct outside *o)
+{
+    const struct record_ctx *ctx = o->ctx;
+    struct stat own, its;
+    char path[64];
+
+    if (!ctx->launched)
+        return;
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)ctx->targets.a[0]);
+    if (!stat("/proc/self/exe", &own) && !stat(path, &its) && own.st_dev == its.st_dev &&
+        own.st_ino == its.st_ino)
+        o->gated = (uint32_t)ctx->targets.a[0];
+}
+
+int outside_before_exec(struct outside *o, const struct outside_thread *t, uint64_t n)
+{
+    if (!o->gated || t->task.tgid != o->gated)
+        return 0;
+    o->stats.before_exec += n;
+    return 1;
+}
+
 int outside_follow(struct outside *o, struct err *e)
 {
     const struct record_ctx *ctx = o->ctx;
@@ -549,6 +574,7 @@ void outside_counters(struct outside *o)
 
     store_set_counter(s, "target.cpu_ns", outside_run_ns(o));
     store_set_counter(s, "cpu.nostack", o->taker.nostack);
+    store_set_counter(s, "cpu.before_exec", o->stats.before_exec);
     store_set_counter(s, "cpu.names_lost", o->taker.pythons.names_lost);
     store_set_counter(s, "cpu.torn", o->stats.torn);
     store_set_counter(s, "cpu.python_stale", o->stats.python_stale);

@@ -104,6 +104,7 @@ struct outside_stats {
     uint64_t not_looked;   /* spans that ended before the thread was looked at */
     uint64_t gil_looks;    /* threads met waiting for the GIL */
     uint64_t refused;      /* threads whose place the kernel didn't tell */
+    uint64_t before_exec;  /* samples of our own child, left out */
 };
 
 struct outside {
@@ -118,6 +119,7 @@ struct outside {
     VEC(struct outside_process *) processes;
     struct map by_tid, by_pid;
     size_t followed;   /* of the context's targets: it gets more */
+    uint32_t gated;    /* our own child, from outside_begin() until it becomes the command; else 0 */
     int births_fd;     /* /proc/loadavg, which ends with the pid given last; -1 */
     char births[16];   /* it, at the last scan */
     pid_t scanned_pid; /* the one given last, when all processes were looked through */
@@ -147,6 +149,12 @@ void outside_follow_more(struct outside *o);
 
 /* Looks in /proc for what began, ended or has a new image since. */
 void outside_scan(struct outside *o);
+
+/* The recording begins. Our own child, which waits for that, is still a copy of us until its first exec; that
+ * it did one already, with --delay, a scan must have told. */
+void outside_begin(struct outside *o);
+/* n samples of t: 1 where they are of that child, so that they are left out, and counted. */
+int outside_before_exec(struct outside *o, const struct outside_thread *t, uint64_t n);
 
 struct outside_thread *outside_find(const struct outside *o, uint32_t tid);
 struct outside_process *outside_find_process(const struct outside *o, uint32_t pid);

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -277,9 +276,14 @@ static void sampled(struct rings *r, const struct waiting *w, const struct perf_
     uint64_t unplaced = o->taker.merged.unplaced;
     struct event *ev;
     uint32_t id, stack;
-    struct process *p = outside_walked(o, t, rec->ts, &id);
+    struct process *p;
     uint16_t flags;
 
+    t->sampled_ns += r->events.period;
+    t->cpus |= 1ull << w->cpu % 64;
+    if (outside_before_exec(o, t, 1))
+        return;
+    p = outside_walked(o, t, rec->ts, &id);
     stack = stack_of(r, w, rec, t, p, 1, &flags);
     if (w->python_n && o->taker.merged.unplaced != unplaced && !(flags & EVENT_TRUNCATED)) {
         o->taker.merged.unplaced = unplaced;
@@ -288,8 +292,6 @@ static void sampled(struct rings *r, const struct waiting *w, const struct perf_
         flags |= EVENT_PYTHON;
     }
     r->taken++;
-    t->sampled_ns += r->events.period;
-    t->cpus |= 1ull << w->cpu % 64;
     ev = vec_push(&o->ctx->store->events);
     *ev = (struct event){.ts = rec->ts,
                          .value = 1,
@@ -557,17 +559,6 @@ void rings_put(struct rings *r)
     rings_free(r);
 }
 
-/* Our own child, which waits for the recording to begin: it is still of our program. */
-static int is_gated(const struct outside *o, const struct outside_thread *t)
-{
-    struct stat own, its;
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%u/exe", t->task.tgid);
-    return o->ctx->launched && !stat("/proc/self/exe", &own) && !stat(path, &its) &&
-           own.st_dev == its.st_dev && own.st_ino == its.st_ino;
-}
-
 /* Waits that are under way. */
 static void begin_waits(struct rings *r)
 {
@@ -582,7 +573,7 @@ static void begin_waits(struct rings *r)
             continue;
         t->state = OUTSIDE_BLOCKED;
         t->off_since = now;
-        t->delay.gated = (uint8_t)is_gated(o, t);
+        t->delay.gated = o->gated && t->task.tgid == o->gated;
     }
 }
 
@@ -592,6 +583,7 @@ int rings_begin(struct rings *r, struct err *e)
         return 0;
     r->own->begun = 1;
     outside_scan(&r->outside); /* disabled events don't tell of births and images: --delay */
+    outside_begin(&r->outside);
     for (size_t i = 0; i < r->outside.threads.n; i++)
         wake_delay_begin(r->outside.threads.a[i]);
     sum_times(r, &r->own->user, &r->own->sys);

@@ -339,6 +339,18 @@ END
     done
 }
 
+@test "tier B: what runs before the command is the command is not in the session" {
+    works B
+    local long
+    long=$(printf '%0100000d' 0)
+    env a=$long b=$long c=$long d=$long e=$long f=$long g=$long h=$long i=$long j=$long \
+        "$WPROF" -q record --tier B -F 9999 -o s -- true # whose arguments the kernel copies for some ms
+    [ "$(samples s 'spawn_behind_gate')" = 0 ]
+    python3 -c 'import json
+c = next(c for c in json.load(open("s/meta.json"))["collectors"] if c["name"] == "cpu")
+assert c["counters"]["before_exec"] > 0 or "side is not sampled" in c["detail"], c'
+}
+
 @test "a running process of one's own, by -p" {
     local tier pid
     for tier in B C; do
