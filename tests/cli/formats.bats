@@ -238,12 +238,34 @@ assert len(copy) == 2 and not {"bytes", "memory bandwidth (GB/s)"} & copy[0]["ar
 EOF
 }
 
-@test "import chrome: spans of PyTorch's profiler without Kineto are steps" {
+@test "import chrome: spans ProfilerStep#N are steps" {
     cat > "$BATS_TEST_TMPDIR/t.json" <<'EOF'
-[{"ph": "X", "name": "ProfilerStep#1", "pid": "CPU functions", "tid": 1, "ts": 0, "dur": 50, "args": {}},
- {"ph": "X", "name": "ProfilerStep#2", "pid": "CPU functions", "tid": 1, "ts": 50, "dur": 60, "args": {}}]
+[{"ph": "X", "name": "ProfilerStep#1", "pid": "main", "tid": 1, "ts": 0, "dur": 50, "args": {}},
+ {"ph": "X", "name": "ProfilerStep#2", "pid": "main", "tid": 1, "ts": 50, "dur": 60, "args": {}}]
 EOF
     "$WPROF" -q import -o "$BATS_TEST_TMPDIR/t" "$BATS_TEST_TMPDIR/t.json"
     run -0 "$WPROF" show --units step "$BATS_TEST_TMPDIR/t"
     [[ $output == *"step 1"* && $output == *"step 2"* ]]
+}
+
+@test "import kineto: PyTorch without Kineto: kernels with their functions, steps, a file a rank" {
+    for n in 1 2; do
+        cat > "$BATS_TEST_TMPDIR/$n.json" <<EOF
+[{"name": "ProfilerStep#$n", "ph": "X", "ts": 0, "dur": 50, "tid": 1, "pid": "CPU functions", "args": {}},
+ {"name": "mm", "ph": "X", "ts": 5, "dur": 9, "tid": 1, "pid": "CPU functions", "args": {}},
+ {"name": "mm", "ph": "s", "ts": 5, "tid": 1, "pid": "CPU functions", "id": 0, "cat": "cpu_to_cuda", "args": {}},
+ {"name": "gemm", "ph": "f", "ts": 8, "tid": 0, "pid": "CUDA functions", "id": 0, "cat": "cpu_to_cuda", "args": {}},
+ {"name": "gemm", "ph": "X", "ts": 8, "dur": ${n}0, "tid": 0, "pid": "CUDA functions", "args": {}}, ]
+EOF
+    done
+    cd "$BATS_TEST_TMPDIR"
+    run -0 --separate-stderr "$WPROF" import -o s 1.json 2.json
+    [[ $stderr == *"4 operators, 2 steps, 2 kernels"* ]]
+    "$WPROF" show --units step s | grep -q 'step 2 .*rank 1'
+    "$WPROF" export --metric gpu s >got
+    diff - got <<'EOF'
+CPU functions [rank 0];ProfilerStep;mm;CUDA:gemm 10000
+CPU functions [rank 1];ProfilerStep;mm;CUDA:gemm 20000
+EOF
+    "$WPROF" show --gpu s | grep -q '^ *rank 1 GPU 0 .*20 us'
 }

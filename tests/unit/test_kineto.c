@@ -431,10 +431,73 @@ static void deep_nesting(void **state)
     buf_release(&text);
 }
 
+/* As torch.autograd.profiler of PyTorch 1.x writes it, without categories: kernels lie on "CUDA functions".
+ */
+#define PLAIN(ph, pid, tid, name, ts, more)                                                                  \
+    "{\"name\": \"" name "\", \"ph\": \"" ph "\", \"ts\": " ts ", \"tid\": " tid ", \"pid\": \"" pid         \
+    " functions\", " more "\"args\": {}}, "
+#define ARROW(ph, pid, tid, name, ts, id)                                                                    \
+    PLAIN(ph, pid, tid, name, ts, "\"id\": " id ", \"cat\": \"cpu_to_cuda\", ")
+
+static void without_kineto(void **state)
+{
+    struct imported im;
+    struct event *second;
+
+    import(&im, "[" PLAIN("X", "CPU", "1", "ProfilerStep#3", "0", "\"dur\": 100, ")        /* */
+           PLAIN("X", "CPU", "1", "linear", "10.5", "\"dur\": 50, ")                       /* */
+           PLAIN("X", "CPU", "1", "addmm", "10.5", "\"dur\": 40, ")                        /* */
+           ARROW("s", "CPU", "1", "addmm", "10.5", "0")                                    /* */
+           ARROW("f", "CUDA", "2", "gemm", "30.25", "0")                                   /* */
+           PLAIN("X", "CUDA", "2", "gemm", "30.25", "\"dur\": 20, ")                       /* */
+           PLAIN("X", "CPU", "\" node_id:1, thread_id:2 \"", "relu", "50", "\"dur\": 9, ") /* */
+           ARROW("s", "CPU", "\" node_id:1, thread_id:2 \"", "relu", "50", "1")            /* */
+           ARROW("f", "CUDA", "0", "relu_k", "60", "1")                                    /* */
+           PLAIN("X", "CUDA", "0", "relu_k", "60", "\"dur\": 5, ")                         /* */
+           PLAIN("X", "CUDA", "0", "unasked", "55", "\"dur\": 1, ") "]");
+    assert_int_equal(im.rc, 0);
+    assert_ptr_equal(im.importer, &import_kineto);
+    assert_int_equal(imported_event(&im, GPU_KERNEL, 0)->ts, 30250);
+    assert_int_equal(imported_work(&im, imported_event(&im, GPU_KERNEL, 0))->device, 3);
+    assert_stack(&im, imported_event(&im, GPU_KERNEL, 0), "ProfilerStep;linear;addmm");
+    second = imported_event(&im, GPU_KERNEL, 1);
+    assert_int_equal(imported_work(&im, second)->device, 1);
+    assert_stack(&im, second, "relu"); /* of a thread that is told by a text */
+    assert_int_equal(imported_event(&im, GPU_KERNEL, 2)->task, 0);
+    imported_release(&im);
+    (void)state;
+}
+
+/* What a program numbers is one frame, and a mark. */
+static void numbered_annotations(void **state)
+{
+    struct imported im;
+    int marks = 0;
+
+    import(&im, HEAD "\"traceEvents\": [" X("user_annotation", "iteration 7", 11, 0, 90, "") "," /* */
+           X("user_annotation", "iteration 8", 11, 100, 90, "") ","                              /* */
+           X("cuda_runtime", "cudaLaunchKernel", 11, 120, 5, "\"correlation\": 1") ","           /* */
+           X("kernel", "k", 7, 130, 4, "\"device\": 0, \"stream\": 7, \"correlation\": 1") "]}");
+    assert_int_equal(im.rc, 0);
+    assert_stack(&im, imported_event(&im, GPU_KERNEL, 0), "iteration;cudaLaunchKernel");
+    for (size_t i = 0; i < im.store.events.n; i++) {
+        const struct event *ev = &im.store.events.a[i];
+
+        if (ev->kind == EVENT_MARKER)
+            assert_string_equal(strtab_get(&im.store.strings, ev->metric),
+                                marks++ ? "iteration 8" : "iteration 7");
+    }
+    assert_int_equal(marks, 2);
+    imported_release(&im);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_and_launches),
+        cmocka_unit_test(without_kineto),
+        cmocka_unit_test(numbered_annotations),
         cmocka_unit_test(python_frames_have_file_and_line),
         cmocka_unit_test(copies_sets_waits_and_memory),
         cmocka_unit_test(what_makes_no_sense_is_counted),

@@ -114,6 +114,7 @@ static void finish(struct kineto *k)
     if (k->r.in->count > 1 && k->rank < 0)
         k->rank = RANKS_UNTOLD + (int)k->r.in->index;
     deep = nest_spans(k->s, k->first, k->frames.a, k->frames.n);
+    kineto_plain_launches(k);
     orphans = nest_launches(k->s, k->first, &k->works);
     import_count(k->r.st, IMPORT_NOTED, "nested deeper than 512", deep);
     import_count(k->r.st, IMPORT_NOTED, "without the call that launched them", orphans);
@@ -127,7 +128,10 @@ static void describe(struct kineto *k)
 {
     struct buf text = {0};
 
-    buf_addf(&text, "recorded by PyTorch's profiler%s", k->timeline ? ": a memory timeline" : " (Kineto)");
+    buf_addf(&text, "recorded by PyTorch's profiler%s",
+             k->timeline            ? ": a memory timeline"
+             : k->plain.functions.n ? " (without Kineto: times count from its start)"
+                                    : " (Kineto)");
     if (k->rank >= 0 && k->rank < RANKS_UNTOLD) {
         buf_addf(&text, ", rank %d", k->rank);
         if (k->world)
@@ -150,6 +154,7 @@ static void release(struct kineto *k)
     lanes_release(&k->lanes);
     gpu_works_release(&k->works);
     vec_release(&k->frames);
+    kineto_plain_release(k);
     free(k->backend);
     free(k->device);
     free(k->unknown);
@@ -186,6 +191,9 @@ static int probe(const char *head, size_t n)
         "\"cat\": \"Kernel\"",  "\"cat\": \"Runtime\"", "\"cat\": \"Operator\""};
     const char *p = head;
 
+    if (import_holds(head, n, "\"pid\": \"CPU functions\"") ||
+        import_holds(head, n, "\"pid\": \"CUDA functions\""))
+        return 1;
     if (import_first(head) == '[') { /* [[-1, 1, 512, 7], ...: a memory timeline */
         p = strchr(head, '[') + 1;
         p += strspn(p, " \t\r\n");

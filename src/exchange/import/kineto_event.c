@@ -3,6 +3,7 @@
 #include "exchange/import/kineto.h"
 
 #include "exchange/import/nest.h"
+#include "exchange/import/numbered.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,7 @@ static uint8_t place(const char *s, size_t n)
 }
 
 /* "Memcpy HtoD (Pinned -> Device)", "Memset (Device)" */
-static void set_places(struct gpu_work *w, const char *name)
+void kineto_set_places(struct gpu_work *w, const char *name)
 {
     const char *open = strrchr(name, '('), *arrow = open ? strstr(open, " -> ") : NULL;
     const char *close = arrow ? strchr(arrow, ')') : NULL;
@@ -164,22 +165,42 @@ static void python_frame(struct strtab *t, const char *name, struct frame *f)
     f->line = line < UINT32_MAX ? (uint32_t)line : 0;
 }
 
+#define STEP "ProfilerStep#"
+
 static int is_step(const char *name)
 {
-    return !strncmp(name, "ProfilerStep#", strlen("ProfilerStep#"));
+    return !strncmp(name, STEP, strlen(STEP));
 }
 
-/* Steps are one frame, so that what they do adds up. */
+/* A step is a mark "step 12", other numbered annotations are marks by their own words. */
+int kineto_numbered(struct kineto *k, uint32_t *word, uint32_t *mark)
+{
+    const char *name = buf_str(&k->r.ev.name);
+    char *text;
+
+    if (!numbered_names(&k->s->strings, name, word, mark))
+        return 0;
+    if (is_step(name)) {
+        text = mem_printf("step %s", name + strlen(STEP));
+        *mark = strtab_add(&k->s->strings, text);
+        free(text);
+    }
+    return 1;
+}
+
+/* Steps are one frame, so that what they do adds up, and so is what else is numbered. */
 static uint32_t add_frame(struct kineto *k, enum kind kind)
 {
     const char *name = buf_str(&k->r.ev.name);
     struct frame f = {.kind = FRAME_NATIVE};
+    uint32_t mark;
 
     if (kind == PYTHON) {
         python_frame(&k->s->strings, name, &f);
     } else {
         f.kind = kind == ANNOTATION ? FRAME_MARKER : FRAME_NATIVE;
-        f.func = strtab_add(&k->s->strings, is_step(name) ? "ProfilerStep" : name);
+        if (kind != ANNOTATION || !kineto_numbered(k, &f.func, &mark))
+            f.func = strtab_add(&k->s->strings, name);
     }
     return frames_add(&k->s->frames, &f);
 }
@@ -213,21 +234,14 @@ static void push(struct kineto *k, struct event *ev, const struct category *c, u
         import_count(k->r.st, IMPORT_NOTED, "without length", 1);
 }
 
-/* A step is a mark, too, so that steps can be compared and cut out. */
-static void push_step(struct kineto *k, const struct event *at)
+void kineto_mark(struct kineto *k, const struct event *at)
 {
-    const char *number = buf_str(&k->r.ev.name) + strlen("ProfilerStep#");
-    struct buf text = {0};
-    struct event ev = *at;
+    uint32_t word, mark;
 
-    buf_addf(&text, "step %s", number);
-    ev.kind = EVENT_MARKER;
-    ev.value = 1;
-    ev.attr = 0;
-    ev.metric = strtab_add(&k->s->strings, buf_str(&text));
-    *vec_push(&k->s->events) = ev;
-    buf_release(&text);
-    import_count(k->r.st, IMPORT_TOOK, "step|steps", 1);
+    if (!kineto_numbered(k, &word, &mark))
+        return;
+    numbered_push(k->s, at, mark);
+    import_count(k->r.st, IMPORT_TOOK, "step|steps", is_step(buf_str(&k->r.ev.name)));
 }
 
 static void take_host(struct kineto *k, const struct category *c)
@@ -250,8 +264,8 @@ static void take_host(struct kineto *k, const struct category *c)
         ev.value = trace_u64(&k->r.ev.args[TRACE_CORRELATION]);
     k->python |= c->kind == PYTHON;
     push(k, &ev, c, id);
-    if (c->kind == ANNOTATION && is_step(buf_str(&k->r.ev.name)))
-        push_step(k, &ev);
+    if (c->kind == ANNOTATION)
+        kineto_mark(k, &ev);
 }
 
 static void take_device(struct kineto *k, const struct category *c)
@@ -264,7 +278,7 @@ static void take_device(struct kineto *k, const struct category *c)
     w.name = strtab_add(&k->s->strings, buf_str(&k->r.ev.name));
     set_device(&w, &k->r.ev);
     if (c->kind == COPY || c->kind == SET)
-        set_places(&w, buf_str(&k->r.ev.name));
+        kineto_set_places(&w, buf_str(&k->r.ev.name));
     ev.value = trace_u64(&k->r.ev.args[TRACE_CORRELATION]);
     push(k, &ev, c, kineto_work(k, &w));
     if (!ev.value && c->kind != RANGE)
@@ -348,6 +362,10 @@ void kineto_event(void *kineto)
 
     if (k->r.ev.phase == 'M') {
         take_metadata(k);
+        return;
+    }
+    if (kineto_is_plain(k)) {
+        kineto_plain(k);
         return;
     }
     c = category_of(&k->r.ev.category);

@@ -9,6 +9,7 @@
 #include "exchange/import/lanes.h"
 #include "exchange/import/nest.h"
 #include "exchange/import/nsys_who.h"
+#include "exchange/import/numbered.h"
 #include "exchange/import/ranks.h"
 #include "platform/sqlite.h"
 
@@ -295,38 +296,17 @@ static void take_call(struct nsys *x, struct sqlite_rows *r)
     push(x, &ev, driver ? "driver call|driver calls" : "runtime call|runtime calls");
 }
 
-/* Where in "iteration 12", "batch_12" or "step#12" the number begins, and how long the word is; NULL: it is
- * not written so. */
-static const char *number_of(const char *text, size_t *word)
+static void take_range(struct nsys *x, struct event *ev, struct gpu_work *w)
 {
-    const char *end = text + strlen(text), *number = end;
+    uint32_t word, mark;
 
-    while (number > text && number[-1] >= '0' && number[-1] <= '9')
-        number--;
-    *word = number > text ? (size_t)(number - text) - 1 : 0;
-    return *word && number < end && strchr(" _#:", number[-1]) ? number : NULL;
-}
-
-/* Ranges that are numbered are one frame, so that what they do adds up; and each is a mark, so that they can
- * be compared and cut out, as other tools' steps. */
-static void take_numbered(struct nsys *x, const struct event *range, struct gpu_work *w)
-{
-    const char *text = strtab_get(&x->s->strings, w->name);
-    struct event mark = *range;
-    struct buf unit = {0};
-    size_t word;
-    const char *number = number_of(text, &word);
-
-    if (!number)
-        return;
-    buf_addf(&unit, "%.*s %s", (int)word, text, number);
-    mark.kind = EVENT_MARKER;
-    mark.metric = strtab_add(&x->s->strings, buf_str(&unit));
-    buf_clear(&unit);
-    buf_addf(&unit, "%.*s", (int)word, text);
-    w->name = strtab_add(&x->s->strings, buf_str(&unit));
-    *vec_push(&x->s->events) = mark;
-    buf_release(&unit);
+    if (numbered_names(&x->s->strings, strtab_get(&x->s->strings, w->name), &word, &mark)) {
+        numbered_push(x->s, ev, mark);
+        w->name = word;
+    }
+    ev->kind = EVENT_GPU;
+    ev->value = 0;
+    ev->attr = span_of(x, w, FRAME_MARKER);
 }
 
 /* 2: thread, 3: type, 4: text */
@@ -345,14 +325,10 @@ static void take_nvtx(struct nsys *x, struct sqlite_rows *r)
     if (pid_of(thread) && tid_of(thread))
         ev.task = lanes_task(&x->lanes, pid_of(thread), tid_of(thread));
     w.name = name_of(x, r, 4, "(no text)");
-    if (type == NVTX_PUSH_POP && ev.task) {
-        take_numbered(x, &ev, &w);
-        ev.kind = EVENT_GPU;
-        ev.value = 0;
-        ev.attr = span_of(x, &w, FRAME_MARKER);
-    } else {
+    if (type == NVTX_PUSH_POP && ev.task)
+        take_range(x, &ev, &w);
+    else
         ev.metric = w.name;
-    }
     push(x, &ev, type == NVTX_MARK ? "NVTX mark|NVTX marks" : "NVTX range|NVTX ranges");
 }
 
