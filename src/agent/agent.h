@@ -34,8 +34,9 @@ struct agent {
     atomic_uint_fast64_t counts[GPU_COUNTS_N];
     atomic_uint_fast64_t buffers; /* asked for or handed over so far */
     int kinds_on;
-    int ask_devices; /* the driver has yet to tell which there are */
-    atomic_int wake; /* the keeper is to look at what is loaded */
+    atomic_int taken; /* another profiler has the records */
+    int ask_devices;  /* the driver has yet to tell which there are */
+    atomic_int wake;  /* the keeper is to look at what is loaded */
 };
 
 /* The only one. */
@@ -76,7 +77,7 @@ void records_completed(void *context, uint32_t stream, uint8_t *buffer, size_t s
 void who_rank(struct agent *a);
 int who_devices(struct agent *a);
 
-/* Which calls we want to see, and which leave no record. */
+/* Tells CUPTI which calls we want to see, and which are to leave no record. */
 void calls_choose(struct agent *a);
 void calls_seen(void *arg, uint32_t domain, uint32_t cbid, const void *data); /* CUPTI's callback */
 /* "cudaLaunchKernel" of a call's number; NULL: unknown. */
@@ -84,6 +85,7 @@ const char *calls_name(struct agent *a, uint32_t domain, uint32_t cbid);
 
 /* Asks for the records that we want, all at once; counts in a->kinds_on what is given. */
 void inject_kinds(struct agent *a);
+/* No more of them; but not while another profiler has them. */
 void inject_kinds_off(struct agent *a);
 
 int keeper_start(struct agent *a);

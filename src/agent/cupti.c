@@ -16,6 +16,7 @@ static const struct symbol {
     {offsetof(struct cupti, version), "cuptiGetVersion", 1},
     {offsetof(struct cupti, timestamp), "cuptiGetTimestamp", 1},
     {offsetof(struct cupti, subscribe), "cuptiSubscribe", 1},
+    {offsetof(struct cupti, unsubscribe), "cuptiUnsubscribe", 0},
     {offsetof(struct cupti, enable), "cuptiActivityEnable", 1},
     {offsetof(struct cupti, disable), "cuptiActivityDisable", 1},
     {offsetof(struct cupti, register_callbacks), "cuptiActivityRegisterCallbacks", 1},

@@ -34,14 +34,15 @@ enum cupti_kind {
     CUPTI_GRAPH = 51,
 };
 
-enum { CUPTI_ATTR_DEVICE_BUFFER = 0, CUPTI_ATTR_ZEROED = 5 };
+enum { CUPTI_ATTR_DEVICE_BUFFER = 0 };
 enum { CUPTI_THREADS_OF_SYSTEM = 1, CUPTI_FLUSH_FORCED = 1 };
 enum { CUPTI_MARK_INSTANT = 1, CUPTI_MARK_START = 2, CUPTI_MARK_END = 4 };
 enum { CUPTI_OF_PROCESS = 1, CUPTI_OF_THREAD = 2 }; /* CUpti_ActivityObjectKind */
 enum { CUPTI_ALLOCATE = 1, CUPTI_RELEASE = 2 };     /* CUpti_ActivityMemoryOperationType */
 
-/* The first version whose kernels, and whose copies and sets, tell of graphs: CUDA 11.0 and 11.1. */
-enum { CUPTI_VERSION_KERNEL5 = 13, CUPTI_VERSION_MEMCPY4 = 14 };
+/* The first version whose kernels, and whose copies and sets, tell of graphs: CUDA 11.0 and 11.1; and whose
+ * synchronizations tell of their result: 12.8. */
+enum { CUPTI_VERSION_KERNEL5 = 13, CUPTI_VERSION_MEMCPY4 = 14, CUPTI_VERSION_SYNC2 = 26 };
 
 /* Where the fields are. All records begin with their kind, 32 bits. */
 enum {
@@ -102,6 +103,7 @@ enum {
     SYNC_CORRELATION = 24,
     SYNC_CONTEXT = 28,
     SYNC_STREAM = 32,
+    SYNC_RESULT = 48, /* CUpti_ActivitySynchronization2 */
     /* CUpti_ActivityOverhead on */
     OVERHEAD_KIND = 4,
     OVERHEAD_OF = 8,
@@ -169,6 +171,7 @@ struct cupti {
     int (*version)(uint32_t *version);
     int (*timestamp)(uint64_t *ns);
     int (*subscribe)(void **subscriber, cupti_callback callback, void *arg);
+    int (*unsubscribe)(void *subscriber);
     int (*enable)(int kind);
     int (*disable)(int kind);
     int (*register_callbacks)(cupti_requested requested, cupti_completed completed);

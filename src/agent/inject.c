@@ -10,7 +10,7 @@
 
 #define VISIBLE __attribute__((visibility("default")))
 
-enum { DEVICE_BUFFER_BYTES = 8 << 20, TICK_MS = 1000, TICK_MOST_MS = 60000 };
+enum { DEVICE_BUFFER_BYTES = 8 << 20, TICK_MS = 1000, TICK_MOST_MS = 60000, NVTX_TABLES = 256 };
 
 VISIBLE int InitializeInjection(void);
 VISIBLE int InitializeInjectionNvtx(void *table);
@@ -44,10 +44,13 @@ void inject_kinds(struct agent *a)
         ask_for(a, kinds[i]);
     if (a->whole_graphs)
         ask_for(a, CUPTI_GRAPH);
+    calls_choose(a); /* last: a kind of calls begins with all of them */
 }
 
 void inject_kinds_off(struct agent *a)
 {
+    if (atomic_load(&a->taken)) /* they are the process's: the other profiler records by them */
+        return;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
         a->cupti.disable(kinds[i]);
     if (a->whole_graphs)
@@ -129,18 +132,18 @@ static void settings(struct agent *a)
     a->whole_graphs = graphs && !strcmp(graphs, "whole");
 }
 
-/* Each may be refused by some version: defaults do then. */
+/* Each may be refused by some version: defaults do then. They are the process's, another profiler's too: that
+ * CUPTI gets its buffers zeroed is not promised, as torch.profiler's are not, which would find remains in
+ * fields that CUPTI leaves alone. */
 static void attributes(struct agent *a)
 {
-    size_t bytes = DEVICE_BUFFER_BYTES, n = sizeof(bytes), one = sizeof(uint8_t);
-    uint8_t zeroed = 1;
+    size_t bytes = DEVICE_BUFFER_BYTES, n = sizeof(bytes);
 
     if (a->cupti.thread_ids)
         a->cupti.thread_ids(CUPTI_THREADS_OF_SYSTEM);
     if (!a->cupti.set_attribute)
         return;
     a->cupti.set_attribute(CUPTI_ATTR_DEVICE_BUFFER, &n, &bytes);
-    a->cupti.set_attribute(CUPTI_ATTR_ZEROED, &one, &zeroed);
 }
 
 /* -1: it was said why not. */
@@ -166,10 +169,7 @@ static int arm(struct agent *a)
         return -1;
     }
     inject_kinds(a);
-    if (!a->kinds_on)
-        return -1; /* each was said */
-    calls_choose(a);
-    return 0;
+    return a->kinds_on ? 0 : -1; /* each was said */
 }
 
 /* Once for each process; a child of fork(2) has its own. */
@@ -183,6 +183,27 @@ static int begin_log(struct agent *a, const char *dir)
         return -1;
     hello(a);
     return 0;
+}
+
+/* What NVTX gave us, one for each library that has its own NVTX, until CUPTI may have it: a CUPTI that has no
+ * driver yet takes it, too, and the program's next range is a jump to nowhere (seen of 13.0). */
+static struct {
+    _Atomic(void *) table;
+    int second; /* for cuptiNvtxInitialize2() */
+} waiting[NVTX_TABLES];
+static atomic_uint nwaiting;
+
+static void hand_over(struct agent *a)
+{
+    unsigned n = atomic_load(&nwaiting);
+
+    for (unsigned i = 0; i < n && i < NVTX_TABLES; i++) {
+        void *table = atomic_exchange(&waiting[i].table, NULL);
+        int (*init)(void *) = waiting[i].second ? a->cupti.nvtx2 : a->cupti.nvtx;
+
+        if (table && init)
+            init(table);
+    }
 }
 
 static void begin(struct agent *a, const char *dir)
@@ -199,6 +220,7 @@ static void begin(struct agent *a, const char *dir)
         atomic_store(&a->on, 0);
         return;
     }
+    hand_over(a);
     walk_look(a); /* CUPTI, too, is there now */
     agent_state(a, GPU_ARMED, a->version);
     keeper_flush(a, 0);
@@ -231,18 +253,23 @@ int InitializeInjection(void)
     return 1;
 }
 
+/* 1, or NVTX unloads us and stays off: it may be filled in later. */
 static int nvtx(void *table, int second)
 {
-    static struct cupti cupti;
     const char *dir = getenv(GPU_WIRE_ENV);
-    int (*init)(void *);
+    unsigned i = atomic_fetch_add(&nwaiting, 1);
 
-    if (dir)
-        nvtx_is_early(dir);
-    if (!dir || (!cupti.library && cupti_load(&cupti)))
+    if (!dir)
         return 0;
-    init = second ? cupti.nvtx2 : cupti.nvtx;
-    return init && init(table) == CUPTI_OK;
+    if (i < NVTX_TABLES) {
+        waiting[i].second = second;
+        atomic_store(&waiting[i].table, table);
+    }
+    if (agent_is_on(agent_get()))
+        hand_over(agent_get());
+    else
+        nvtx_is_early(dir);
+    return 1;
 }
 
 int InitializeInjectionNvtx(void *table)

@@ -86,16 +86,20 @@ static void look_at_others(struct agent *a)
     last = agent_clock();
     if (!quiet) {
         silent = 0;
+        atomic_store(&a->taken, 0);
     } else if (silent || l != launches) {
         silent++;
-        if (silent == SILENT)
+        if (silent == SILENT) {
+            atomic_store(&a->taken, 1);
             agent_state(a, GPU_TAKEN, told);
+        }
     }
     launches = l;
     buffers = b;
     if (silent < SILENT + LEAVE)
         return;
     silent = 0;
+    atomic_store(&a->taken, 0);
     a->cupti.register_callbacks(records_requested, records_completed);
     a->kinds_on = 0;
     inject_kinds(a);
@@ -136,6 +140,17 @@ static void wait_for_tick(struct agent *a, uint64_t due)
     }
 }
 
+/* The recording is over, and the program goes on: from now on we cost it nothing, and another profiler may
+ * subscribe. */
+static void leave(struct agent *a)
+{
+    inject_kinds_off(a);
+    atomic_store(&a->on, 0);
+    if (a->cupti.unsubscribe)
+        a->cupti.unsubscribe(a->subscriber);
+    out_give_up(&a->out); /* its space is free then */
+}
+
 static void *keep(void *arg)
 {
     struct agent *a = arg;
@@ -146,9 +161,7 @@ static void *keep(void *arg)
         if (!agent_is_on(a))
             return NULL;
         if (out_is_gone(&a->out)) {
-            inject_kinds_off(a);
-            atomic_store(&a->on, 0);
-            out_give_up(&a->out); /* its space is free then */
+            leave(a);
             return NULL;
         }
         keeper_flush(a, 0);

@@ -21,33 +21,52 @@ enum {
 
 /* ---- buffers ---- */
 
-enum { BUFFER_BYTES = 2 << 20, BUFFERS = 16, LAST_BYTES = 1 << 16 };
+enum { BUFFER_BYTES = 2 << 20, BUFFERS = 4096, LAST_BYTES = 1 << 16 };
 
-/* Those that are not in use; more are made as they are asked for. */
+/* Made as they are asked for, and used again: CUPTI has one for each thread that calls CUDA, all at once. */
 static struct {
-    _Atomic(uint8_t *) free[BUFFERS];
-    _Atomic(uint8_t *) made[4096 / sizeof(void *)];
-    atomic_uint nmade;
+    struct buffer {
+        _Atomic(uint8_t *) bytes;
+        atomic_int busy;
+    } buffers[BUFFERS];
+    atomic_uint n;
     uint8_t last[LAST_BYTES] __attribute__((aligned(64))); /* where there is no memory at all */
 } pool;
+
+/* The number of those that may be there. */
+static unsigned made(void)
+{
+    unsigned n = atomic_load(&pool.n);
+
+    return n < BUFFERS ? n : BUFFERS;
+}
+
+/* NULL: none is free, or there is no memory. */
+static uint8_t *take_buffer(void)
+{
+    uint8_t *p;
+    unsigned n;
+
+    for (unsigned i = 0; i < made(); i++)
+        if ((p = atomic_load(&pool.buffers[i].bytes)) && !atomic_exchange(&pool.buffers[i].busy, 1))
+            return p;
+    n = made() < BUFFERS ? atomic_fetch_add(&pool.n, 1) : BUFFERS;
+    if (n >= BUFFERS)
+        return NULL;
+    atomic_store(&pool.buffers[n].busy, 1);
+    p = table_memory(BUFFER_BYTES);
+    atomic_store(&pool.buffers[n].bytes, p);
+    return p;
+}
 
 void records_requested(uint8_t **buffer, size_t *size, size_t *records)
 {
     struct agent *a = agent_get();
-    uint8_t *p = NULL;
+    uint8_t *p = take_buffer();
 
     *records = 0; /* as many as fit */
     *size = BUFFER_BYTES;
     atomic_fetch_add(&a->buffers, 1);
-    for (int i = 0; i < BUFFERS && !p; i++)
-        p = atomic_exchange(&pool.free[i], NULL);
-    if (!p) {
-        unsigned n = atomic_fetch_add(&pool.nmade, 1);
-
-        p = table_memory(BUFFER_BYTES);
-        if (p && n < sizeof(pool.made) / sizeof(*pool.made))
-            pool.made[n] = p;
-    }
     if (!p) { /* NULL is not allowed; nothing fits into one of size 0, and CUPTI counts what it drops */
         p = pool.last;
         *size = 0;
@@ -55,28 +74,15 @@ void records_requested(uint8_t **buffer, size_t *size, size_t *records)
     *buffer = p;
 }
 
-static int is_ours(const uint8_t *p)
+/* 0: it is none of ours. */
+static int give_back(const uint8_t *p)
 {
-    unsigned n = atomic_load(&pool.nmade);
-
-    for (unsigned i = 0; i < n && i < sizeof(pool.made) / sizeof(*pool.made); i++)
-        if (pool.made[i] == p)
+    for (unsigned i = 0; i < made(); i++)
+        if (atomic_load(&pool.buffers[i].bytes) == p) {
+            atomic_store(&pool.buffers[i].busy, 0);
             return 1;
+        }
     return 0;
-}
-
-/* CUPTI was told that it gets them zeroed. */
-static void give_back(uint8_t *p, size_t used)
-{
-    uint8_t *none;
-
-    memset(p, 0, used);
-    for (int i = 0; i < BUFFERS; i++) {
-        none = NULL;
-        if (atomic_compare_exchange_strong(&pool.free[i], &none, p))
-            return;
-    }
-    /* As many at once are not asked for again: it stays as it is, and is one of those made. */
 }
 
 /* ---- records ---- */
@@ -252,6 +258,9 @@ static void sync_done(struct agent *a, const uint8_t *r)
                               .context = u32(r, SYNC_CONTEXT),
                               .stream = u32(r, SYNC_STREAM)}};
 
+    /* cudaEventQuery and the like, which did not wait, as what they ask for is still to come */
+    if (a->version >= CUPTI_VERSION_SYNC2 && u32(r, SYNC_RESULT))
+        return;
     put_span(a, &s, GPU_CALL);
 }
 
@@ -362,6 +371,7 @@ void records_completed(void *context, uint32_t stream, uint8_t *buffer, size_t s
 
     (void)context;
     (void)stream;
+    (void)size;
     atomic_fetch_add(&a->buffers, 1);
     if (!buffer || buffer == pool.last)
         return;
@@ -369,9 +379,7 @@ void records_completed(void *context, uint32_t stream, uint8_t *buffer, size_t s
         record(a, r);
     if (agent_is_on(a))
         out_flush(&a->out);
-    if (is_ours(buffer))
-        give_back(buffer, valid < size ? valid : size);
-    else /* of another profiler, which alone knows how to free it */
+    if (!give_back(buffer)) /* of another profiler, which alone knows how to free it */
         agent_count(a, GPU_N_FOREIGN, 1);
     errno = before;
 }

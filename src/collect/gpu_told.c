@@ -84,6 +84,32 @@ static void note(struct record_ctx *ctx, const char *fmt, ...)
     *vec_push(&ctx->meta->notes) = buf_detach(&b);
 }
 
+/* What an error of CUPTI's means, and what helps: of cupti_result.h those that a program's machine brings. */
+static const char *refusal(uint64_t error)
+{
+    static const struct {
+        uint64_t error;
+        const char *text;
+    } known[] = {
+        {15, " (it can't connect to the driver)"},
+        {23, " (another profiler is active)"},
+        {33, " (the GPU is virtualized)"},
+        {35, " (profiling is the administrator's alone: the driver's module option "
+             "NVreg_RestrictProfilingToAdminUsers=0 allows it)"},
+        {40, " (the GPU is virtualized, and its host does not allow profiling)"},
+        {41, " (confidential computing is on)"},
+        {42, " (a GPU made for mining)"},
+        {43, " (a part of a GPU, MIG)"},
+        {45, " (the GPU is that of Windows, WSL)"},
+        {999, " (it can't connect to the driver: is there one, as new as CUPTI is?)"},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (known[i].error == error)
+            return known[i].text;
+    return "";
+}
+
 /* What keeps an agent from recording. */
 static void note_refusal(struct record_ctx *ctx, const struct gpu_log *l)
 {
@@ -97,11 +123,7 @@ static void note_refusal(struct record_ctx *ctx, const struct gpu_log *l)
              l->pid);
     if (s->seen[GPU_REFUSED])
         note(ctx, "no kernels of process %u: CUPTI refuses, its error %llu%s", l->pid,
-             (unsigned long long)s->number[GPU_REFUSED],
-             s->number[GPU_REFUSED] == 35
-                 ? " (profiling is the administrator's alone: the driver's module option "
-                   "NVreg_RestrictProfilingToAdminUsers=0 allows it)"
-                 : "");
+             (unsigned long long)s->number[GPU_REFUSED], refusal(s->number[GPU_REFUSED]));
     if (s->seen[GPU_NO_CUPTI])
         note(ctx,
              s->number[GPU_NO_CUPTI] ? "no kernels of process %u: its libcupti lacks functions that are "
@@ -128,8 +150,9 @@ static void note_one(struct record_ctx *ctx, const struct gpu_log *l)
              l->pid, s->seen[GPU_TAKEN]);
     if (s->seen[GPU_NVTX_EARLY])
         note(ctx, "NVTX ranges of process %u are missing %s", l->pid,
-             s->seen[GPU_ARMED]
-                 ? "that ended before CUDA began there"
+             s->seen[GPU_ARMED] ? "that ended before CUDA began there"
+             : s->seen[GPU_REFUSED] || s->seen[GPU_OTHER] || s->seen[GPU_NO_CUPTI]
+                 ? "(CUPTI has none)"
                  : "(it has not begun with CUDA; wprof mark, or WPROF_MARKS, marks any program)");
     if (s->seen[GPU_RETAKEN])
         note(ctx,

@@ -81,7 +81,10 @@ everything() {
     stacks 'Memcpy HtoD (Pinned -> Device)' "memory (gpu.py:"
     stacks 'allocate (Device)' "memory (gpu.py:"
     grep -q '^runtime|cudaLaunchKernel|' events # its name without the version
-    ! grep -q cudaGetDevice events              # left out
+    [ "$(grep -c cudaGetDevice events)" = 0 ] # left out
+    # one that only asks, and finds the work unfinished, did not wait
+    [ "$(grep -c '^driver|cuStreamQuery|' events)" = 5 ]
+    [ "$(grep -c '^sync|' events)" = "$(grep -c '^driver|cuStreamSynchronize|' events)" ]
     [ "$(grep -c '^mark|step ' events)" = 4 ]
     "$WPROF" show --gpu --json s 2>/dev/null | "$PYTHON" -c 'import json, sys
 d = json.load(sys.stdin)
@@ -176,11 +179,25 @@ part() {
 }
 
 @test "gpu: a program that goes on after the recording has no file of ours open" {
-    record after --duration 300ms
+    record after --stop-on USR1
     until [ -s left ]; do sleep 0.02; done
-    [ "$(cat left)" = '[]' ]
+    [ "$(cat left)" = '[] 0 0' ] # nor is it called
     events
     grep -q '^kernel|forward|' events
+}
+
+@test "gpu: the recording ends while torch.profiler records: its kinds of records stay enabled" {
+    record after_profiler --stop-on USR1
+    until [ -s left ]; do sleep 0.02; done
+    [ "$(cat left)" = '[] 5 0' ]
+    [ "$(counter gaps)" = 1 ]
+}
+
+@test "gpu: many threads, each with a buffer of CUPTI's: their memory is used again" {
+    FAKE_CUPTI=threads record buffers >n
+    [ "$(cat n)" = 41 ]
+    as_it_ran
+    [ "$(counter foreign_buffers)" = 0 ]
 }
 
 @test "gpu: the recorder is killed: that records of the agent are there unread is said" {
@@ -256,8 +273,10 @@ for f in json.load(sys.stdin)["findings"]:
 }
 
 @test "gpu: torch.profiler takes the records for a while: a gap, then ours again" {
-    record profiler
+    record profiler >zeroed
     events
+    [ "$(cat zeroed)" = 0 ]                   # of its buffers nothing is promised
+    [ "$(grep -c cudaGetDevice events)" = 0 ] # left out again
     [ "$(counter gaps)" = 1 ]
     grep -q '^mark|\[GPU records taken by another profiler\]|' events
     # before and after

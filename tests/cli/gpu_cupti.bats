@@ -23,6 +23,15 @@ need_headers() {
     echo '#include <cupti.h>' | "${CC:-cc}" "${INCLUDE[@]}" -fsyntax-only -xc - 2>/dev/null || skip "needs a CUDA toolkit (cupti.h)"
 }
 
+# Sets LIBRARY to NVIDIA's libcupti.
+need_library() {
+    local dir
+    while read -r dir; do
+        for LIBRARY in "$dir"/lib{64,}/libcupti.so.1[0-9]; do [ -e "$LIBRARY" ] && return; done
+    done < <(toolkits)
+    skip "needs NVIDIA's libcupti"
+}
+
 # check FILE [OPTION...]
 check() {
     "${CC:-cc}" -std=gnu11 -fsyntax-only -I"$ROOT/src" -I"$ROOT" "${INCLUDE[@]}" "${@:2}" "$1"
@@ -57,13 +66,8 @@ check() {
 
 @test "cupti: NVIDIA's library has each function that is called, and each beginning of a name is one of its calls" {
     need_python ctypes
-    local lib=
-    while read -r dir; do
-        for lib in "$dir"/lib{64,}/libcupti.so.1[0-9]; do [ -e "$lib" ] && break 2; done
-        lib=
-    done < <(toolkits)
-    [ -n "$lib" ] || skip "needs NVIDIA's libcupti"
-    "$PYTHON" - "$lib" "$ROOT/src/agent" <<'END'
+    need_library
+    "$PYTHON" - "$LIBRARY" "$ROOT/src/agent" <<'END'
 import ctypes, re, sys
 library, source = ctypes.CDLL(sys.argv[1]), sys.argv[2]
 functions = re.findall(r'"(cupti\w+)"', open(source + "/cupti.c").read())
@@ -89,4 +93,40 @@ for n in names:
         known = re.findall(r'"(\w+)"', lists[0])
         assert any(n.startswith(k) for k in known) or n.startswith("cudaLaunch_"), n
 END
+}
+
+# What the driver and NVTX do, without a GPU: CUPTI has nothing to connect to.
+@test "cupti: NVIDIA's library without a driver, or with one that it can't use: a program that marks by NVTX runs on, and it is said" {
+    [ ! -e /proc/driver/nvidia/version ] || skip "needs a machine without a GPU"
+    need_headers
+    need_library
+    cat >"$BATS_TEST_TMPDIR/ranges.c" <<'END'
+#include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
+#include <stdlib.h>
+int main(void)
+{
+    int (*init)(void) = NULL;
+
+    nvtxRangePushA("step 0");
+    nvtxRangePop();
+    dlopen("libcuda.so.1", RTLD_NOW);
+    *(void **)&init = dlsym(dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW), "InitializeInjection");
+    if (!init || init() != 1)
+        return 1;
+    nvtxRangePushA("step 1");
+    nvtxRangePop();
+    return 0;
+}
+END
+    cd "$BATS_TEST_TMPDIR"
+    "${CC:-cc}" "${INCLUDE[@]}" -o ranges ranges.c -ldl 2>/dev/null || skip "needs NVTX's headers"
+    mkdir real fake
+    ln -s "$LIBRARY" real
+    "${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o fake/libcuda.so.1 "$ROOT/tests/fakes/cuda.c"
+    for dirs in real real:fake; do
+        LD_LIBRARY_PATH=${dirs//real/$PWD/real}:$PWD/${dirs#*:} "$WPROF" record -o s --force --tier C --collect gpu,cpu -- ./ranges 2>err
+        grep -q 'no kernels of process [0-9]*: CUPTI refuses, its error [0-9]* (it can.t connect to the driver' err
+        grep -q 'NVTX ranges of process [0-9]* are missing (CUPTI has none)' err
+    done
 }

@@ -208,9 +208,21 @@ FN(cuStreamSynchronize, uintptr_t stream)
 
     wait_until(d.busy[stream % STREAMS]);
     if (cupti())
-        cupti()->sync(id, (uint32_t)stream, start, now());
+        cupti()->sync(id, (uint32_t)stream, start, now(), 0);
     leave(1, "cuStreamSynchronize", id, start);
     return 0;
+}
+
+FN(cuStreamQuery, uintptr_t stream)
+{
+    uint64_t start = now();
+    uint32_t id = enter(1, "cuStreamQuery");
+    int result = d.busy[stream % STREAMS] > start ? 600 : 0; /* CUDA_ERROR_NOT_READY */
+
+    if (cupti())
+        cupti()->sync(id, (uint32_t)stream, start, now(), result);
+    leave(1, "cuStreamQuery", id, start);
+    return result;
 }
 
 FN(cuMemAlloc_v2, uint64_t *address, size_t bytes)

@@ -9,12 +9,14 @@
  *     zero         each third kernel's times are 0
  *     inverted     each third kernel ends before it starts
  *     strange      records of unknown kinds between
+ *     threads      as many buffers at once as if each of that many threads had one
  */
 #include "cupti.h"
 
 #include "cupti_records.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +27,11 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { SECONDS_AHEAD = 7, CALLS_AT = CUPTI_MAJOR * 20, MOST = 1 << 20, KINDS = 64 };
+enum { SECONDS_AHEAD = 7, THREADS = 40, CALLS_AT = CUPTI_MAJOR * 20, MOST = 1 << 20, KINDS = 64 };
 
 static const char *const calls[2][24] = {
     {"cuInit", "cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemsetD8Async", "cuStreamSynchronize",
-     "cuMemAlloc_v2", "cuMemFree_v2", "cuGraphLaunch", "cuCtxGetCurrent"},
+     "cuMemAlloc_v2", "cuMemFree_v2", "cuGraphLaunch", "cuCtxGetCurrent", "cuStreamQuery"},
     /* since CUDA 13 programs call another function than before */
     {CUPTI_MAJOR < 13 ? "cudaLaunchKernel_v7000" : "__cudaLaunchKernel_ptsz_v13000", "cudaGetDevice_v3020",
      "cudaDeviceSynchronize_v3020", "cudaGraphLaunch_v10000"},
@@ -212,10 +214,14 @@ static void graph_ran(const struct fake_ran *k)
     add(r, sizeof(r), k->end);
 }
 
-static void synced(uint32_t correlation, uint32_t stream, uint64_t start, uint64_t end)
+static void synced(uint32_t correlation, uint32_t stream, uint64_t start, uint64_t end, int result)
 {
     uint8_t r[SYNC_SIZE] = {38};
 
+    if (sizeof(r) > 48) /* CUpti_ActivitySynchronization2: queries, too */
+        put(r, sizeof(r) - 8, (uint64_t)result, 4);
+    else if (result)
+        return;
     put(r, 4, 3, 4);
     put(r, 8, theirs(start), 8);
     put(r, 16, theirs(end), 8);
@@ -248,6 +254,8 @@ static void mark(int flags, uint32_t id, const char *text)
 
     if (!s.nvtx)
         return;
+    if (s.nvtx < 0)
+        raise(SIGSEGV);
     put(r, 4, (uint64_t)flags, 4);
     put(r, 8, theirs(t), 8);
     put(r, 16, id, 4);
@@ -330,6 +338,22 @@ static void node(int cbid, void *node_, void *original)
 }
 
 API int fake_registrations; /* of callbacks for buffers */
+API int fake_buffers;       /* memory that was ever given for records, each once */
+API int fake_flushes;
+API int fake_zeroed; /* whether buffers are said to be zeroed already */
+
+/* How many of the kinds that fake_profiler() of cuda.c needs are enabled. */
+API int fake_enabled(void);
+API int fake_enabled(void)
+{
+    return s.enabled[10] + s.enabled[1] + s.enabled[2] + s.enabled[4] + s.enabled[5];
+}
+
+API int fake_subscribed(void);
+API int fake_subscribed(void)
+{
+    return s.callback != NULL;
+}
 
 API const struct fake_cupti fake_cupti = {enter, leave, ran, graph_ran, synced, memory, mark, node};
 
@@ -363,9 +387,26 @@ FN(cuptiSubscribe, void **subscriber, void (*callback)(void *, uint32_t, uint32_
     return 0;
 }
 
+FN(cuptiUnsubscribe, void *subscriber)
+{
+    (void)subscriber;
+    s.callback = NULL;
+    return 0;
+}
+
+FN(cuptiActivitySetAttribute, int attribute, size_t *size, void *value)
+{
+    if (attribute == 5 && *size == 1) /* ZEROED_OUT_ACTIVITY_BUFFER */
+        fake_zeroed = *(uint8_t *)value;
+    return 0;
+}
+
+/* Of calls: of all of them, whatever was chosen before. */
 FN(cuptiActivityEnable, int kind)
 {
     s.enabled[kind] = 1;
+    if (kind == 4 || kind == 5)
+        memset(s.quiet[kind - 3], 0, sizeof(s.quiet[0]));
     return 0;
 }
 
@@ -386,11 +427,39 @@ FN(cuptiActivityRegisterCallbacks, void (*requested)(uint8_t **, size_t *, size_
     return 0;
 }
 
+static void count_buffer(const uint8_t *buffer)
+{
+    static const uint8_t *known[4096];
+    int i = 0;
+
+    while (i < fake_buffers && known[i] != buffer)
+        i++;
+    if (i == fake_buffers && i < 4096)
+        known[fake_buffers++] = buffer;
+}
+
+/* The buffers of other threads, which have nothing. */
+static void ask_for_others(uint8_t *buffers[THREADS])
+{
+    size_t size, records;
+
+    for (int i = 0; fault("threads") && i < THREADS; i++) {
+        s.requested(&buffers[i], &size, &records);
+        count_buffer(buffers[i]);
+    }
+}
+
+static void return_others(uint8_t *buffers[THREADS])
+{
+    for (int i = 0; i < THREADS && buffers[i]; i++)
+        s.completed(NULL, 0, buffers[i], 2 << 20, 0);
+}
+
 /* Hands over what fits into one buffer; 0: there is nothing. */
 static int hand_over(int all)
 {
     uint64_t t = now();
-    uint8_t *buffer = NULL;
+    uint8_t *buffer = NULL, *others[THREADS] = {NULL};
     size_t size = 0, records = 0, used = 0, left = 0;
 
     pthread_mutex_lock(&s.lock);
@@ -399,7 +468,9 @@ static int hand_over(int all)
     pthread_mutex_unlock(&s.lock);
     if (!left)
         return 0;
+    ask_for_others(others);
     s.requested(&buffer, &size, &records);
+    count_buffer(buffer);
     pthread_mutex_lock(&s.lock);
     left = 0;
     for (size_t i = 0; i < s.n; i++) {
@@ -413,11 +484,13 @@ static int hand_over(int all)
     s.n = left;
     pthread_mutex_unlock(&s.lock);
     s.completed(NULL, 0, buffer, size, used);
+    return_others(others);
     return used > 0;
 }
 
 FN(cuptiActivityFlushAll, uint32_t flags)
 {
+    fake_flushes++;
     while (s.requested && hand_over(flags != 0))
         ;
     return 0;
@@ -511,8 +584,9 @@ FN(cuptiGetGraphNodeId, void *n, uint64_t *id)
     return 0;
 }
 
+/* NVIDIA's takes it without a driver, too: then each call of NVTX ends the program. */
 FN(cuptiNvtxInitialize2, void *table)
 {
-    s.nvtx = table != NULL;
+    s.nvtx = !table ? 0 : s.callback ? 1 : -1;
     return 0;
 }

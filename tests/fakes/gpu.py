@@ -74,6 +74,7 @@ def everything():
     device = ctypes.c_int()
     for _ in range(5):
         cuda.cudaGetDevice(ctypes.byref(device))
+        assert cuda.cuStreamQuery(ctypes.c_void_p(1)) == 600
     wait()
 
 
@@ -96,9 +97,18 @@ def threads():
         t.join()
 
 
+def cupti():
+    return ctypes.CDLL("libcupti.so.12")
+
+
+def told(name):
+    """A number that the stub keeps."""
+    return ctypes.c_int.in_dll(cupti(), name).value
+
+
 def flush():
     """Hands over what there is, as each second does; whoever takes it has it then."""
-    ctypes.CDLL("libcupti.so.12").cuptiActivityFlushAll(1)
+    cupti().cuptiActivityFlushAll(1)
 
 
 def profiler():
@@ -110,13 +120,23 @@ def profiler():
     forward(4)
     wait()
     cuda.fake_profiler(0)
-    registrations = ctypes.c_int.in_dll(ctypes.CDLL("libcupti.so.12"), "fake_registrations")
     end = time.monotonic() + 30
-    while registrations.value < 3 and time.monotonic() < end:
+    while told("fake_registrations") < 3 and time.monotonic() < end:
         forward(1)
         time.sleep(0.02)
     forward(2)
+    cuda.cudaGetDevice(ctypes.byref(ctypes.c_int()))
     wait()
+    print(told("fake_zeroed"))
+
+
+def buffers():
+    """Says how much memory was given for the records of a program of many threads."""
+    for _ in range(20):
+        forward(1)
+        wait()
+        flush()
+    print(told("fake_buffers"))
 
 
 def killed():
@@ -201,9 +221,20 @@ def user():
     time.sleep(0.5)
 
 
-def after():
-    """Goes on when the recording is over: says which descriptors of its log are left."""
+def after(profiler=False):
+    """Goes on when the recording is over: says which descriptors of its log are left, how many kinds of
+    records another profiler has then, and whether we are still called."""
     logs = os.environ["WPROF_GPU"]
+    forward(2)
+    wait()
+    flush()
+    if profiler:
+        cuda.fake_profiler(1)
+        before = told("fake_flushes")
+        while told("fake_flushes") < before + 5:  # until that is noticed
+            forward(1)
+            time.sleep(0.01)
+    os.kill(os.getppid(), signal.SIGUSR1)
     while os.path.exists(logs):
         forward(2)
         wait()
@@ -216,7 +247,11 @@ def after():
             break
         time.sleep(0.02)
     with open("left", "w") as f:
-        f.write("%s\n" % left)
+        f.write("%s %d %d\n" % (left, cupti().fake_enabled(), cupti().fake_subscribed()))
+
+
+def after_profiler():
+    after(True)
 
 
 def two():
