@@ -5,6 +5,8 @@
 #include "analyze/timeline.h"
 #include "base/dir.h"
 #include "base/io.h"
+#include "base/log.h"
+#include "base/tree.h"
 #include "exchange/export/aiprof.h"
 #include "exchange/export/export.h"
 #include "render/renderer.h"
@@ -13,8 +15,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { DEPTH_MAX = 16 };
 
 /* ---- the directory ---- */
 
@@ -43,63 +43,29 @@ static int write_file(int dir, const char *name, struct buf *text, struct err *e
 
 /* ---- what lies in extra/ ---- */
 
-static int copy_tree(int from, int to, const char *name, int depth, struct err *e);
-
-static int copy_file(int from, int to, const char *name, struct err *e)
+static int copy_file(void *ctx, int fd, const char *path, struct err *e)
 {
-    int fd = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc;
-    struct buf text = {0};
+    const int *dir = ctx;
+    int to = tree_create(*dir, path, (uid_t)-1, (gid_t)-1, e), rc = to < 0 ? -1 : tree_copy_fd(fd, to, e);
 
-    if (fd < 0)
-        return err_sys(e, errno, "%s", name);
-    rc = io_read_fd(fd, &text, e);
-    close(fd);
-    if (!rc)
-        rc = io_replace_file(to, name, buf_str(&text), text.len, e);
-    buf_release(&text);
+    if (to >= 0)
+        close(to);
     return rc;
 }
 
-static int copy_entry(int from, int to, const struct dirent *de, int depth, struct err *e)
-{
-    struct stat st;
-
-    if (fstatat(from, de->d_name, &st, AT_SYMLINK_NOFOLLOW))
-        return err_sys(e, errno, "%s", de->d_name);
-    if (S_ISDIR(st.st_mode))
-        return copy_tree(from, to, de->d_name, depth + 1, e);
-    return S_ISREG(st.st_mode) ? copy_file(from, to, de->d_name, e) : 0;
-}
-
-/* The directory `name` of `from`, into `to`; links and devices stay behind. Without it there is nothing to
- * do.
- */
-static int copy_tree(int from, int to, const char *name, int depth, struct err *e)
-{
-    DIR *d = depth > DEPTH_MAX ? NULL : dir_open(from, name, O_NOFOLLOW);
-    struct dirent *de;
-    int out, rc = 0;
-
-    if (!d)
-        return 0;
-    if (mkdirat(to, name, 0700) && errno != EEXIST)
-        rc = err_sys(e, errno, "%s", name);
-    out = rc ? -1 : openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    while (out >= 0 && !rc && (de = dir_next(d)))
-        rc = copy_entry(dirfd(d), out, de, depth, e);
-    if (out >= 0)
-        close(out);
-    dir_close(d);
-    return rc ? err_wrap(e, "%s", name) : 0;
-}
-
+/* Links and devices stay behind. */
 static int copy_extra(const struct session *s, int to, struct err *e)
 {
-    int from = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-        rc = from < 0 ? 0 : copy_tree(from, to, "extra", 0, e);
+    struct tree_visit visit = {copy_file, &to, NULL};
+    int from = open(session_files(s), O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+    uint64_t left = 0;
 
-    if (from >= 0)
-        close(from);
+    if (from < 0)
+        return err_sys(e, errno, "%s", session_files(s));
+    rc = tree_walk(from, "extra", &visit, &left, e);
+    close(from);
+    if (left)
+        log_warn("%llu of extra/ are left out: only regular files travel", (unsigned long long)left);
     return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "exchange/merge/merge.h"
 #include "model/graph_json.h"
+#include "model/session_dir.h"
 #include "platform/clock.h"
 #include "platform/packed.h"
 
@@ -80,7 +81,30 @@ static int look_at_all(struct merge *m, struct err *e)
     return rc;
 }
 
-static int add_all(struct merge *m, struct session_writer *w, struct err *e)
+/* The files that were copied are the session's like all others: listed, with their sums. */
+static int note_extra(struct merge *m, struct session_writer *w, struct err *e)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < m->extra.n && !rc; i++)
+        rc = session_note_artifact(w, &m->meta, "extra", m->extra.a[i], e);
+    return rc;
+}
+
+static int add_source(struct merge *m, struct session_writer *w, struct err *e)
+{
+    struct buf text = {0};
+    int rc = 0;
+
+    if (m->source.lines.n) {
+        source_text_write(&m->source, &text);
+        rc = session_add_artifact(w, &m->meta, "source", SOURCE_TEXT, text.data, text.len, e);
+    }
+    buf_release(&text);
+    return rc;
+}
+
+static int add_all(struct merge *m, struct session_writer *w, const struct merge_to *to, struct err *e)
 {
     int rc = 0;
 
@@ -89,7 +113,7 @@ static int add_all(struct merge *m, struct session_writer *w, struct err *e)
 
         if (open_part(&s, m->parts.a[i].path, e))
             return -1;
-        rc = merge_add(m, i, &s, e);
+        rc = merge_add(m, i, &s, e) || merge_extra_add(m, i, &s, to, e) ? -1 : 0;
         session_release(&s);
         if (!rc)
             rc = session_flush(w, e);
@@ -114,12 +138,11 @@ static int add_topology(struct merge *m, struct session_writer *w, struct err *e
     return rc;
 }
 
-static int write_all(struct merge *m, struct session_writer *w, struct err *e)
+static int write_all(struct merge *m, struct session_writer *w, const struct merge_to *to, struct err *e)
 {
-    int rc = add_all(m, w, e);
+    int rc =
+        add_all(m, w, to, e) || add_topology(m, w, e) || add_source(m, w, e) || note_extra(m, w, e) ? -1 : 0;
 
-    if (!rc)
-        rc = add_topology(m, w, e);
     if (rc)
         return -1;
     merge_finish(m);
@@ -135,7 +158,8 @@ static int save(struct merge *m, const struct merge_values *o, struct err *e)
 {
     struct session_create how = {.dir = o->output, .force = o->force};
     struct session_writer *w;
-    char id[24];
+    struct merge_to to;
+    char id[24], *extra;
     int rc;
 
     session_new_id(id, (double)clock_ns(CLOCK_REALTIME) / 1e9);
@@ -147,11 +171,16 @@ static int save(struct merge *m, const struct merge_values *o, struct err *e)
     w = session_create(&how, &m->store, &m->meta, e);
     if (!w)
         return -1;
-    rc = write_all(m, w, e);
-    if (rc)
+    to = (struct merge_to){session_dirfd(w), how.uid, how.gid};
+    rc = write_all(m, w, &to, e);
+    if (rc) {
+        extra = mem_printf("%s/extra", o->output);
+        session_dir_remove(extra);
+        free(extra);
         session_discard(w);
-    else
+    } else {
         session_writer_free(w);
+    }
     return rc;
 }
 

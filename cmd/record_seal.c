@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "exchange/export/export.h"
 #include "model/graph_json.h"
+#include "model/source_text.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static int derive_source(const struct record_seal *p, struct session_writer *w, 
     int rc = 0;
 
     if (p->source && source_lines_read(s, &text))
-        rc = session_add_artifact(w, m, "source", SOURCE_LINES, buf_str(&text), text.len, e);
+        rc = session_add_artifact(w, m, "source", SOURCE_TEXT, buf_str(&text), text.len, e);
     buf_release(&text);
     return rc;
 }

@@ -3,7 +3,7 @@
 
 #include "analyze/tops.h"
 #include "base/io.h"
-#include "base/json.h"
+#include "model/source_text.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -59,11 +59,12 @@ static int read_source(const char *path, struct buf *out)
     return rc;
 }
 
-/* Line by line through the text; `want` rises. */
-static size_t add_lines(struct json_writer *w, const char *text, const struct place *want, size_t n)
+/* Line by line through the text; `want` rises. Gives the bytes that were added. */
+static size_t add_lines(struct source_text *t, const char *path, const char *text, const struct place *want,
+                        size_t n)
 {
     uint32_t line = 1;
-    size_t added = 0;
+    size_t bytes = 0;
 
     for (size_t i = 0; i < n && *text;) {
         size_t len = strcspn(text, "\n"), skip = strspn(text, " \t");
@@ -73,43 +74,35 @@ static size_t add_lines(struct json_writer *w, const char *text, const struct pl
 
             while (keep && strchr(" \t\r", text[skip + keep - 1]))
                 keep--;
-            json_array(w, NULL);
-            json_u64(w, NULL, line);
-            json_strn(w, NULL, text + (skip < len ? skip : 0), keep < MAX_LINE ? keep : MAX_LINE);
-            json_end_array(w);
-            added++;
+            keep = keep < MAX_LINE ? keep : MAX_LINE;
+            source_text_add(t, path, line, text + (skip < len ? skip : 0), keep);
+            bytes += keep;
             i++;
         }
         text += len;
         text += *text == '\n';
         line++;
     }
-    return added;
+    return bytes;
 }
 
-static size_t add_file(struct json_writer *w, const struct store *s, const struct place *a, size_t n)
+static size_t add_file(struct source_text *t, const struct store *s, const struct place *a, size_t n)
 {
     const char *path = strtab_get(&s->strings, a->file);
     struct buf text = {0};
-    size_t added = 0;
+    size_t bytes = 0;
 
-    if (!read_source(path, &text)) {
-        json_object(w, NULL);
-        json_str(w, "path", path);
-        json_array(w, "lines");
-        added = add_lines(w, buf_str(&text), a, n);
-        json_end_array(w);
-        json_end_object(w);
-    }
+    if (!read_source(path, &text))
+        bytes = add_lines(t, path, buf_str(&text), a, n);
     buf_release(&text);
-    return added;
+    return bytes;
 }
 
 size_t source_lines_read(const struct store *s, struct buf *out)
 {
-    struct json_writer w = {.out = out};
     VEC(struct place) places = {0};
-    size_t added = 0;
+    struct source_text t = {0};
+    size_t bytes = 0, added;
 
     for (size_t i = 0; i < s->frames.list.n; i++) {
         const struct frame *f = &s->frames.list.a[i];
@@ -119,52 +112,20 @@ size_t source_lines_read(const struct store *s, struct buf *out)
     }
     if (places.n)
         qsort(places.a, places.n, sizeof(*places.a), by_place);
-    json_object(&w, NULL);
-    json_str(&w, "format", "wprof-source");
-    json_u64(&w, "version", 1);
-    json_array(&w, "files");
-    for (size_t i = 0, end, n; i < places.n && out->len < MAX_TEXT; i = end) {
+    for (size_t i = 0, end, n; i < places.n && bytes < MAX_TEXT; i = end) {
         for (end = i, n = i; end < places.n && places.a[end].file == places.a[i].file; end++)
             if (end == i || places.a[end].line != places.a[n - 1].line)
                 places.a[n++] = places.a[end];
-        added += add_file(&w, s, &places.a[i], n - i);
+        bytes += add_file(&t, s, &places.a[i], n - i);
     }
-    json_end_array(&w);
-    json_end_object(&w);
+    source_text_write(&t, out);
+    added = t.lines.n;
+    source_text_release(&t);
     vec_release(&places);
     return added;
 }
 
 /* ---- reading ---- */
-
-/* NULL: there is none, or it is damaged: then lines have no text. */
-static struct json_doc *open_source(const struct session *s)
-{
-    char *path = session_files(s) ? mem_printf("%s/%s", session_files(s), SOURCE_LINES) : NULL;
-    struct buf text = {0};
-    struct json_doc *doc = NULL;
-
-    if (path && !access(path, R_OK) && !io_read_file(AT_FDCWD, path, &text, NULL))
-        doc = json_parse(buf_str(&text), text.len, NULL);
-    buf_release(&text);
-    free(path);
-    return doc;
-}
-
-static const char *text_of(const struct json_value *files, const char *path, uint64_t line)
-{
-    for (const struct json_value *f = files ? files->child : NULL; f; f = f->next) {
-        const struct json_value *lines = json_get(f, "lines");
-
-        if (strcmp(json_get_str(f, "path", ""), path))
-            continue;
-        for (const struct json_value *x = lines ? lines->child : NULL; x; x = x->next)
-            if (x->type == JSON_ARRAY && x->len == 2 && x->child->is_integer &&
-                x->child->integer == (int64_t)line && x->child->next->type == JSON_STRING)
-                return x->child->next->str;
-    }
-    return NULL;
-}
 
 /* The columns of tops_functions() by their keys. */
 static const union table_cell *cell(const struct table *t, size_t row, const char *key)
@@ -177,11 +138,13 @@ static const union table_cell *cell(const struct table *t, size_t row, const cha
 
 void source_lines_table(struct table *t, const struct session *s, const struct profile *p, size_t limit)
 {
-    struct json_doc *doc = open_source(s);
-    const struct json_value *root = doc ? json_root(doc) : NULL;
+    struct source_text source = {0};
     struct table all;
+    uint64_t others;
 
     table_init(t, columns, ARRAY_SIZE(columns));
+    if (session_files(s)) /* without it, or where it is damaged, lines have no text */
+        source_text_read(&source, session_files(s), &others);
     tops_functions(&all, p, 0, TOPS_LINE, 0, 0);
     for (size_t i = 0; i < table_rows(&all); i++) {
         const char *kind = cell(&all, i, "kind")->text, *file = cell(&all, i, "file")->text;
@@ -202,8 +165,9 @@ void source_lines_table(struct table *t, const struct session *s, const struct p
         c[FUNCTION].text = mem_strdup(cell(&all, i, "function")->text);
         c[FILE_].text = mem_strdup(file);
         c[LINE].count = line;
-        c[TEXT].text = mem_strdup(file ? text_of(root ? json_get(root, "files") : NULL, file, line) : NULL);
+        c[TEXT].text =
+            mem_strdup(file && line <= UINT32_MAX ? source_text_get(&source, file, (uint32_t)line) : NULL);
     }
     table_release(&all);
-    json_free(doc);
+    source_text_release(&source);
 }

@@ -8,16 +8,14 @@
 #include "model/session.h"
 #include "model/table.h"
 
-#define SOURCE_LINES "source.json" /* in the session's directory; its format: wprof-session(5) */
-
 /*
  * Python lines by their own time, the heaviest first, at most `limit` (0: all): p has been folded with lines.
  * Columns: self_share, self, total_share, total, function, file, line, text (NULL where it was not recorded).
  */
 void source_lines_table(struct table *t, const struct session *s, const struct profile *p, size_t limit);
 
-/* The text of the Python lines of the store that were seen, as JSON: read now, from the files that the frames
- * name. What can't be read is left out. At most a few MB. Gives the number of lines. */
+/* The text of the Python lines of the store that were seen, as source.json has it: read now, from the files
+ * that the frames name. What can't be read is left out. At most a few MB. Gives the number of lines. */
 size_t source_lines_read(const struct store *s, struct buf *out);
 
 #endif

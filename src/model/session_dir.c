@@ -4,6 +4,7 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/tree.h"
 #include "base/vec.h"
 #include "model/session.h"
 #include "model/wlog.h"
@@ -183,6 +184,34 @@ static int is_named(const char *name, const char *file)
     return !strncmp(name, file, n) && (!name[n] || !strcmp(name + n, ".tmp"));
 }
 
+/* Of those that meta.json lists: 0, and counted. */
+struct listed {
+    const struct meta *m;
+    size_t n;
+};
+
+static int check_listed(void *ctx, int fd, const char *path, struct err *e)
+{
+    struct listed *l = ctx;
+
+    for (size_t i = 0; i < l->m->artifacts.n; i++)
+        if (l->m->artifacts.a[i].path && !strcmp(l->m->artifacts.a[i].path, path)) {
+            l->n++;
+            return 0;
+        }
+    return err_set(e, "%s is not listed", path);
+}
+
+static int is_listed_whole(const struct meta *m, int dirfd, const char *name)
+{
+    struct listed l = {m, 0};
+    struct tree_visit visit = {check_listed, &l, NULL};
+    uint64_t left = 0;
+    struct err e;
+
+    return !tree_walk(dirfd, name, &visit, &left, &e) && !left && l.n;
+}
+
 static int is_made(const struct meta *m, int dirfd, const char *name)
 {
     static const char *const ours[] = {SESSION_META,        SESSION_LOG,     "folded.txt",
@@ -193,7 +222,7 @@ static int is_made(const struct meta *m, int dirfd, const char *name)
     if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
         return errno == ENOENT;
     if (S_ISDIR(st.st_mode))
-        return !strcmp(name, "reports") || !strcmp(name, "gpu");
+        return !strcmp(name, "reports") || !strcmp(name, "gpu") || is_listed_whole(m, dirfd, name);
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
         if (is_named(name, ours[i]))
             return 1;

@@ -20,20 +20,20 @@ static int matches(const char *pattern, const char *text)
     return !pattern || !*pattern || !fnmatch(pattern, text, 0);
 }
 
-/* The kind, or one of those that it is made of. */
-static int kind_matches(const char *pattern, const char *kind, const char *kinds)
+/* The text, or one of the words that it stands for. */
+static int any_matches(const char *pattern, const char *text, const char *words)
 {
-    char word[64];
+    char *word;
+    int found;
 
-    if (matches(pattern, kind))
+    if (matches(pattern, text))
         return 1;
-    for (size_t n; *kinds; kinds += n + (kinds[n] == ',')) {
-        n = strcspn(kinds, ",");
-        if (n >= sizeof(word))
-            continue;
-        memcpy(word, kinds, n);
-        word[n] = '\0';
-        if (matches(pattern, word))
+    for (size_t n; *words; words += n + (words[n] == ',')) {
+        n = strcspn(words, ",");
+        word = mem_strndup(words, n);
+        found = matches(pattern, word);
+        free(word);
+        if (found)
             return 1;
     }
     return 0;
@@ -41,9 +41,9 @@ static int kind_matches(const char *pattern, const char *kind, const char *kinds
 
 static int takes(const struct sessions *s, const struct sessions_entry *x, const struct sessions_filter *f)
 {
-    return matches(f->host, sessions_text(s, x->host)) &&
+    return any_matches(f->host, sessions_text(s, x->host), sessions_text(s, x->hosts)) &&
            matches(f->workload, sessions_text(s, x->workload)) &&
-           kind_matches(f->kind, sessions_text(s, x->kind), sessions_text(s, x->kinds)) &&
+           any_matches(f->kind, sessions_text(s, x->kind), sessions_text(s, x->kinds)) &&
            (f->since <= 0 || x->start_ts >= f->since);
 }
 

@@ -14,6 +14,7 @@
 struct sessions_entry {
     uint32_t path; /* as it was found, below the directory that was named */
     uint32_t session_id, host, workload, kind;
+    uint32_t hosts; /* of a merged one, all of them, "node1,node2"; else "" */
     uint32_t kinds; /* all of them, "cpu-oncpu,cpu-offcpu" */
     uint32_t state; /* "sealed", "recording", "unsealed" */
     uint32_t command;
@@ -36,7 +37,8 @@ struct sessions {
     uint64_t left_out; /* sessions beyond the limit */
 };
 
-/* Which to keep; "" and NULL: all. Patterns as of the shell: "train*". */
+/* Which to keep; "" and NULL: all. Patterns as of the shell: "train*". Of several hosts or
+ * kinds one is enough. */
 struct sessions_filter {
     const char *host, *workload, *kind;
     double since; /* seconds since the epoch: started then or later; 0: all */

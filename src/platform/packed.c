@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/packed.h"
 
-#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/tree.h"
 #include "model/session_dir.h"
 #include "platform/archive.h"
 
@@ -18,7 +18,6 @@
 
 /* The log is compressed, texts shrink to a twentieth or so; zeros to a 30,000th. */
 #define RATIO      1000
-#define DEPTH_MAX  16
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd" /* RFC 8878, 3.1.1 */
 
 /* ---- writing ---- */
@@ -26,7 +25,6 @@
 struct packing {
     struct archive_out *out;
     const char *top;
-    uint64_t left;
 };
 
 /* meta.json and the log come first: whoever reads a stream knows soon what it is. */
@@ -42,51 +40,20 @@ static int in_order(const void *a, const void *b)
     return rank(x) != rank(y) ? rank(x) - rank(y) : strcmp(x, y);
 }
 
-static int pack_dir(struct packing *p, int dirfd, const char *below, int depth, struct err *e);
-
-static int pack_one(struct packing *p, int dirfd, const char *below, const char *name, int depth,
-                    struct err *e)
+static int pack_one(void *ctx, int fd, const char *path, struct err *e)
 {
-    char *inside = mem_printf("%s%s%s", below, *below ? "/" : "", name), *member;
-    int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
-    struct stat st;
+    struct packing *p = ctx;
+    char *member = mem_printf("%s/%s", p->top, path);
+    int rc = archive_out_add(p->out, member, fd, e);
 
-    if (fd < 0 && errno != ELOOP && errno != ENXIO) {
-        rc = err_sys(e, errno, "%s", inside);
-    } else if (fd < 0 || fstat(fd, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
-               depth >= DEPTH_MAX) {
-        p->left++;
-    } else if (S_ISDIR(st.st_mode)) {
-        rc = pack_dir(p, fd, inside, depth + 1, e);
-    } else {
-        member = mem_printf("%s/%s", p->top, inside);
-        rc = archive_out_add(p->out, member, fd, e);
-        free(member);
-    }
-    if (fd >= 0)
-        close(fd);
-    free(inside);
-    return rc;
-}
-
-static int pack_dir(struct packing *p, int dirfd, const char *below, int depth, struct err *e)
-{
-    struct dir_names names = {0};
-    int rc = 0;
-
-    if (dir_names(&names, dirfd, ".", NULL))
-        return err_sys(e, errno, "%s", *below ? below : ".");
-    if (names.list.n)
-        qsort(names.list.a, names.list.n, sizeof(*names.list.a), in_order);
-    for (size_t i = 0; i < names.list.n && !rc; i++)
-        rc = pack_one(p, dirfd, below, names.list.a[i], depth, e);
-    dir_names_release(&names);
+    free(member);
     return rc;
 }
 
 int packed_write(int dirfd, const struct meta *m, int fd, uint64_t *left, struct err *e)
 {
     struct packing p = {.top = m->session_id};
+    struct tree_visit visit = {pack_one, &p, in_order};
     int rc;
 
     if (!p.top || !*p.top || strchr(p.top, '/') || *p.top == '.')
@@ -94,59 +61,22 @@ int packed_write(int dirfd, const struct meta *m, int fd, uint64_t *left, struct
     p.out = archive_out_new(fd, (int64_t)m->end_ts, e);
     if (!p.out)
         return -1;
-    rc = pack_dir(&p, dirfd, "", 0, e);
+    rc = tree_walk(dirfd, "", &visit, left, e);
     if (!rc)
         rc = archive_out_end(p.out, e);
     archive_out_free(p.out);
-    *left = p.left;
     return rc;
 }
 
 /* ---- reading ---- */
 
-static int own(int fd, const struct packed_to *to, const char *name, struct err *e)
-{
-    return to->uid != (uid_t)-1 && fchown(fd, to->uid, to->gid) ? err_sys(e, errno, "chown %s", name) : 0;
-}
-
-/* The directory of `name` (owned by the caller), made where it is missing; what follows the last slash is
- * *base. */
-static int open_parent(const struct packed_to *to, const char *name, const char **base, struct err *e)
-{
-    int at = openat(to->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const char *slash;
-
-    for (int depth = 0; at >= 0 && (slash = strchr(name, '/')); depth++) {
-        char *part = mem_strndup(name, (size_t)(slash - name));
-        int fd = -1;
-
-        if (depth >= DEPTH_MAX)
-            errno = ELOOP;
-        else if (!mkdirat(at, part, 0700) || errno == EEXIST)
-            fd = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 || own(fd, to, part, e))
-            err_sys(e, errno, "%s", part);
-        close(at);
-        free(part);
-        at = fd;
-        name = slash + 1;
-    }
-    *base = name;
-    return at;
-}
-
 static int take_file(struct archive_in *in, const struct packed_to *to, const char *name, struct err *e)
 {
-    const char *base;
-    int dir = open_parent(to, name, &base, e), fd, rc;
+    int fd = tree_create(to->dirfd, name, to->uid, to->gid, e), rc;
 
-    if (dir < 0)
-        return -1;
-    fd = openat(dir, base, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    close(dir);
     if (fd < 0)
-        return err_sys(e, errno, "%s", name);
-    rc = archive_in_copy(in, fd, e) ? err_wrap(e, "member '%s'", name) : own(fd, to, name, e);
+        return -1;
+    rc = archive_in_copy(in, fd, e) ? err_wrap(e, "member '%s'", name) : 0;
     close(fd);
     return rc;
 }

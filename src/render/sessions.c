@@ -89,6 +89,7 @@ void sessions_json(const struct sessions *s, struct buf *out)
         json_str(&w, "path", sessions_text(s, x->path));
         json_str(&w, "session_id", sessions_text(s, x->session_id));
         json_str(&w, "host", sessions_text(s, x->host));
+        json_str(&w, "hosts", sessions_text(s, x->hosts));
         json_str(&w, "workload", sessions_text(s, x->workload));
         json_str(&w, "kind", sessions_text(s, x->kind));
         json_str(&w, "kinds", sessions_text(s, x->kinds));
@@ -173,7 +174,13 @@ static void row(const struct sessions *s, const struct sessions_entry *x, const 
 {
     char text[64];
 
-    buf_addf(out, "<tr data-start=\"%.0f\">", x->start_ts > 0 ? x->start_ts : 0);
+    buf_addf(out, "<tr data-start=\"%.0f\"", x->start_ts > 0 ? x->start_ts : 0);
+    if (*sessions_text(s, x->hosts)) {
+        buf_addstr(out, " data-hosts=\"");
+        markup_text(out, sessions_text(s, x->hosts));
+        buf_addch(out, '"');
+    }
+    buf_addch(out, '>');
     cell(out, "n", when(text, x->start_ts));
     cell(out, "n", ns_of(x->duration_s) ? units_duration(text, sizeof(text), ns_of(x->duration_s)) : "-");
     cell(out, "", sessions_text(s, x->host));

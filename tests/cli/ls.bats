@@ -56,6 +56,23 @@ for s in json.load(sys.stdin)["sessions"]: print(s["path"])'
     run -3 "$WPROF" ls nowhere
 }
 
+@test "ls: a merged session is that of each of its hosts" {
+    mkdir runs both
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        printf 'a;b %d\n' $i >x.folded
+        "$WPROF" import -o runs/s$i x.folded
+        sed -i "s/\"host\": \"[^\"]*\"/\"host\": \"gpu-$i\"/" runs/s$i/meta.json
+    done
+    "$WPROF" merge runs/s* -o both/m
+    for _ in read indexed; do
+        for host in gpu-1 gpu-10 'gpu-?' '*-9'; do
+            [ "$(paths --host "$host" both)" = both/m ] || { echo "$host"; false; }
+        done
+        [ "$(paths --host gpu both | wc -l)" = 0 ]
+    done
+    "$WPROF" -q ls -f html both | grep -q 'data-hosts="gpu-1,gpu-10,gpu-2,'
+}
+
 @test "ls: neither hidden directories nor symlinks nor what is inside of a session" {
     mkdir .hidden
     cp -r one .hidden/

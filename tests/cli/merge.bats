@@ -69,6 +69,58 @@ free_port() {
     "$WPROF" verify mm
 }
 
+# source DIR LINE TEXT...: a session's source.json, of one file.
+source_of() {
+    local dir=$1 lines=
+    shift
+    while [ $# -gt 1 ]; do
+        lines+="${lines:+,}[$1,\"$2\"]"
+        shift 2
+    done
+    echo '{"format":"wprof-source","version":1,"files":[{"path":"/src/train.py","lines":['"$lines"']}]}' >"$dir/source.json"
+}
+
+@test "source lines and what lies in extra/ are carried over, under names of their own where they differ" {
+    for i in 1 2 3; do
+        printf 'a;b %d\n' $i >$i.folded
+        "$WPROF" import -o s$i $i.folded
+        sed -i 's/"host": "[^"]*"/"host": "node"/' s$i/meta.json
+        mkdir -p s$i/extra/logs
+        echo the same >s$i/extra/config
+        echo "of $i" >s$i/extra/logs/run
+        echo "only $i" >s$i/extra/only$i
+    done
+    ln -s config s1/extra/link
+    source_of s1 3 'x = 1' 7 'y = 2'
+    source_of s2 7 'y = 3' 9 'z = 4'
+    "$WPROF" pack -o s2.tar.zst s2
+    "$WPROF" merge s1 s2.tar.zst s3 -o m
+    diff - <(cd m/extra && find . -type f | sort) <<<$'./config\n./logs/run\n./node-r1/logs/run\n./node-r2/logs/run\n./only1\n./only2\n./only3'
+    [ "$(cat m/extra/config m/extra/logs/run m/extra/node-r1/logs/run m/extra/node-r2/logs/run m/extra/only2)" = $'the same\nof 1\nof 2\nof 3\nonly 2' ]
+    python3 -c '
+import json
+[f] = json.load(open("m/source.json"))["files"]
+assert f == {"path": "/src/train.py", "lines": [[3, "x = 1"], [7, "y = 2"], [9, "z = 4"]]}, f
+notes = json.load(open("m/meta.json"))["notes"].splitlines()
+for n in ("7 files of extra/ are carried over", "2 of them lie in extra/HOST-rRANK/", "1 lines of source have another text", "1 links, devices"):
+    assert sum(x.startswith(n) for x in notes) == 1, (n, notes)
+assert not any("not carried over" in x for x in notes if not x.startswith("1 links")), notes
+'
+    "$WPROF" verify m
+    # what is wprof's own is replaced; what somebody put there since is not
+    "$WPROF" merge --force s1 s2 -o m
+    [ ! -e m/extra/only3 ]
+    echo mine >m/extra/mine
+    fails 3 "$WPROF" merge --force s1 s2 -o m
+    says "it holds extra"
+    # merged again: theirs are where they were, equal ones once
+    mkdir -p m/extra/node-r2/logs
+    echo other >m/extra/node-r2/logs/run
+    "$WPROF" merge m s3 -o mm
+    diff - <(cd mm/extra && find . -type f | sort) \
+        <<<$'./config\n./logs/run\n./mine\n./node-r1/logs/run\n./node-r2-2/logs/run\n./node-r2/logs/run\n./only1\n./only2\n./only3'
+}
+
 @test "mpirun -np 4: the slow rank is named, and what it does; other ranks' waits lead to it" {
     need_tier_a
     need_command mpirun

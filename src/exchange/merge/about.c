@@ -219,6 +219,8 @@ void merge_about(struct merge *m)
     to->schema_version = 1;
     to->exit_code = -1;
     to->host = host_names(m);
+    for (size_t i = 0; i < m->hosts.n; i++)
+        *vec_push(&to->hosts) = mem_strdup(m->hosts.a[i].name);
     to->kind = mem_strdup("merged");
     *vec_push(&to->kinds) = mem_strdup("merged");
     TEXTS_ANY(m, kinds);
@@ -310,6 +312,12 @@ void merge_finish(struct merge *m)
 {
     note_count(m, m->joined, "connections between hosts joined by both ends' addresses and ports");
     note_count(m, m->left.frames, "frames have other names in other recordings: the first one's are kept");
+    note_count(m, m->left.lines,
+               "lines of source have another text in other recordings: the first one's is kept");
+    note_count(m, m->extra.n, "files of extra/ are carried over; what is equal in several is there once");
+    note_count(m, m->left.renamed,
+               "of them lie in extra/HOST-rRANK/: of another recording there is another file of the name");
+    note_count(m, m->left.others, "links, devices or deep directories in extra/ are not carried over");
     note_count(m, m->left.files, "files beside the recordings' logs are not carried over");
     note_count(m, m->left.looks,
                "topology.ndjson are not carried over: topology.json has what they add up to");

@@ -15,6 +15,12 @@ static int is_derived(const struct meta_artifact *a)
     return 0;
 }
 
+/* Of what these are there is something in the merged session. */
+static int is_carried(const struct meta_artifact *a)
+{
+    return a->path && (!strncmp(a->path, "extra/", 6) || !strcmp(a->path, SOURCE_TEXT));
+}
+
 static void count_left(struct merge *m, const struct session *s, const struct merge_part *p)
 {
     m->left.blocks += s->skipped_blocks;
@@ -25,7 +31,7 @@ static void count_left(struct merge *m, const struct session *s, const struct me
 
         if (a->kind && !strcmp(a->kind, "topology-lines"))
             m->left.looks++;
-        else if (!is_derived(a))
+        else if (!is_derived(a) && !is_carried(a))
             m->left.files++;
     }
 }
@@ -39,6 +45,7 @@ int merge_add(struct merge *m, size_t part, const struct session *s, struct err 
     merge_tables_add(m, p, &s->store);
     merge_counters_add(m, &s->store);
     merge_meta_add(m, p);
+    merge_source_add(m, s);
     count_left(m, s, p);
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "exchange/merge/clocks.h"
 #include "model/graph.h"
 #include "model/session.h"
+#include "model/source_text.h"
 
 /* A host as its sessions name it. Several may share a clock: containers, namespaces. */
 struct merge_host {
@@ -50,7 +51,10 @@ struct merge_left {
     uint64_t looks;  /* topology.ndjson, of them */
     uint64_t blocks; /* unknown ones, of newer versions */
     uint64_t damaged, unsealed;
-    uint64_t frames; /* that two sessions name differently, though their files are one */
+    uint64_t lines;   /* of source, whose text is another one in two sessions */
+    uint64_t renamed; /* files of extra/ whose name another session's have */
+    uint64_t others;  /* in extra/: links, devices, what is too deep */
+    uint64_t frames;  /* that two sessions name differently, though their files are one */
 };
 
 struct merge_opts {
@@ -74,7 +78,16 @@ struct merge {
     uint64_t nevents;   /* flushed ones, and those of no kind that this version knows */
     uint64_t joined;    /* connections between hosts */
     int numbered;       /* ranks were given in the order of the arguments */
+    struct source_text source;
+    VEC(char *) extra; /* files that were carried over: paths in the merged session */
     struct merge_left left;
+};
+
+/* Where files go: an empty directory of ours, or what is there was put by us. */
+struct merge_to {
+    int dirfd;
+    uid_t uid; /* (uid_t)-1: this process's user */
+    gid_t gid;
 };
 
 void merge_init(struct merge *m, const struct merge_opts *o);
@@ -94,6 +107,9 @@ void merge_clocks(struct merge *m);
  */
 void merge_about(struct merge *m);
 int merge_add(struct merge *m, size_t part, const struct session *s, struct err *e);
+/* Copies what lies in its extra/. */
+int merge_extra_add(struct merge *m, size_t part, const struct session *s, const struct merge_to *to,
+                    struct err *e);
 
 /* The topologies of all hosts as one, into an initialised graph; 0: there are none. */
 int merge_graph(struct merge *m, struct graph *out);
@@ -108,6 +124,7 @@ void merge_finish(struct merge *m);
 
 int merge_topology_read(const struct session *s, struct graph *g, struct err *e);
 int merge_topology_add(struct merge *m, size_t part, const struct session *s, struct err *e);
+void merge_source_add(struct merge *m, const struct session *s);
 void merge_meta_add(struct merge *m, const struct merge_part *p);
 void merge_counters_add(struct merge *m, const struct store *from);
 /* Its tables and events into the store, moved by `offset`. */

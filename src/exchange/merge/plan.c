@@ -30,10 +30,14 @@ void merge_release(struct merge *m)
     }
     for (size_t i = 0; i < m->domains.n; i++)
         free(m->domains.a[i].id);
+    for (size_t i = 0; i < m->extra.n; i++)
+        free(m->extra.a[i]);
+    vec_release(&m->extra);
     vec_release(&m->parts);
     vec_release(&m->hosts);
     vec_release(&m->domains);
     clocks_release(&m->clocks);
+    source_text_release(&m->source);
     map_release(&m->samples);
     map_release(&m->threads);
     map_release(&m->ranks);

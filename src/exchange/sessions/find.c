@@ -48,6 +48,7 @@ static void take_meta(struct sessions *s, struct sessions_entry *n, const struct
                                  .host = strtab_add(&s->strings, m->host),
                                  .workload = strtab_add(&s->strings, m->workload),
                                  .kind = strtab_add(&s->strings, m->kind),
+                                 .hosts = joined(s, m->hosts.a, m->hosts.n, ','),
                                  .kinds = joined(s, m->kinds.a, m->kinds.n, ','),
                                  .state = strtab_add(&s->strings, m->state ? m->state : "sealed"),
                                  .command = joined(s, m->command.a, m->command.n, ' '),

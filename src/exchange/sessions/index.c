@@ -6,23 +6,23 @@
 #include "base/log.h"
 #include "platform/sqlite.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Of another version, or of no index at all, the file is made anew. */
-#define VERSION "1"
+#define VERSION "2"
 
 static const char schema[] =
     "CREATE TABLE sessions(path TEXT PRIMARY KEY, ino INTEGER, mtime INTEGER, size INTEGER, session_id TEXT,"
-    " host TEXT, workload TEXT, kind TEXT, kinds TEXT, state TEXT, command TEXT, start_ts REAL, duration_s "
-    "REAL,"
-    " exit_code INTEGER, bytes INTEGER) WITHOUT ROWID;"
+    " host TEXT, hosts TEXT, workload TEXT, kind TEXT, kinds TEXT, state TEXT, command TEXT,"
+    " start_ts REAL, duration_s REAL, exit_code INTEGER, bytes INTEGER) WITHOUT ROWID;"
     "PRAGMA user_version = " VERSION;
 
 static const char select_rows[] = "SELECT * FROM sessions WHERE path = ?1 OR (path > ?2 AND path < ?3)";
 
 static const char put_row[] = "INSERT OR REPLACE INTO sessions VALUES"
-                              " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+                              " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
 
 /* ---- the file ---- */
 
@@ -40,7 +40,7 @@ static struct sqlite *open_file(const char *path, struct err *e)
 {
     struct sqlite *db = sqlite_file(path, e);
 
-    if (db && version_of(db) == 1 && sqlite_has(db, "sessions", "bytes"))
+    if (db && version_of(db) == atoi(VERSION) && sqlite_has(db, "sessions", "bytes"))
         return db;
     sqlite_close(db);
     unlink(path);
@@ -113,18 +113,18 @@ static void take_row(struct sessions_index *x, struct sqlite_rows *r)
 {
     struct sessions_known *k = sessions_index_add(x, sqlite_text(r, 0));
     struct sessions_entry *n = &k->entry;
-    uint32_t *const texts[] = {&n->session_id, &n->host,  &n->workload, &n->kind,
-                               &n->kinds,      &n->state, &n->command};
+    uint32_t *const texts[] = {&n->session_id, &n->host,  &n->hosts, &n->workload,
+                               &n->kind,       &n->kinds, &n->state, &n->command};
 
     k->ino = sqlite_int(r, 1);
     k->mtime = sqlite_int(r, 2);
     k->size = sqlite_int(r, 3);
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         *texts[i] = strtab_add(x->strings, sqlite_text(r, 4 + (int)i));
-    n->start_ts = sqlite_real(r, 11);
-    n->duration_s = sqlite_real(r, 12);
-    n->exit_code = sqlite_int(r, 13);
-    n->size = (uint64_t)sqlite_int(r, 14);
+    n->start_ts = sqlite_real(r, 12);
+    n->duration_s = sqlite_real(r, 13);
+    n->exit_code = sqlite_int(r, 14);
+    n->size = (uint64_t)sqlite_int(r, 15);
 }
 
 void sessions_index_open(struct sessions_index *x, struct strtab *strings, const char *root)
@@ -158,7 +158,8 @@ static int put(struct sqlite_rows *r, const struct sessions_index *x, const stru
                struct err *e)
 {
     const struct sessions_entry *n = &k->entry;
-    const uint32_t texts[] = {n->session_id, n->host, n->workload, n->kind, n->kinds, n->state, n->command};
+    const uint32_t texts[] = {n->session_id, n->host,  n->hosts, n->workload,
+                              n->kind,       n->kinds, n->state, n->command};
 
     sqlite_bind_text(r, 1, strtab_get(x->strings, k->path));
     sqlite_bind_int(r, 2, k->ino);
@@ -166,10 +167,10 @@ static int put(struct sqlite_rows *r, const struct sessions_index *x, const stru
     sqlite_bind_int(r, 4, k->size);
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         sqlite_bind_text(r, 5 + (int)i, strtab_get(x->strings, texts[i]));
-    sqlite_bind_real(r, 12, n->start_ts);
-    sqlite_bind_real(r, 13, n->duration_s);
-    sqlite_bind_int(r, 14, n->exit_code);
-    sqlite_bind_int(r, 15, (int64_t)n->size);
+    sqlite_bind_real(r, 13, n->start_ts);
+    sqlite_bind_real(r, 14, n->duration_s);
+    sqlite_bind_int(r, 15, n->exit_code);
+    sqlite_bind_int(r, 16, (int64_t)n->size);
     return sqlite_next(r, e) < 0 ? -1 : 0;
 }
 
