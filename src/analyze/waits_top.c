@@ -16,14 +16,16 @@ static const struct table_column columns[] = {
     {"what", "what", TABLE_TEXT},      {"where", "in", TABLE_TEXT},
     {"waker", "woken by", TABLE_TEXT}, {"waker_tid", "tid", TABLE_ID},
     {"waker_where", "in", TABLE_TEXT}, {"meanwhile", "which was in", TABLE_TEXT},
+    {"state", "and", TABLE_TEXT},
 };
 
-enum { THREAD, TID, NS, SHARE, SPANS, REASON, WHAT, WHERE, WAKER, WAKER_TID, WAKER_WHERE, MEANWHILE };
+enum { THREAD, TID, NS, SHARE, SPANS, REASON, WHAT, WHERE, WAKER, WAKER_TID, WAKER_WHERE, MEANWHILE, STATE };
 
 /* Where the chain of those who ended a row's waits was meanwhile, and for how long of their time. */
 struct place {
     uint32_t row, where;
     uint64_t ns;
+    uint64_t blocked[WAIT_OTHER + 1]; /* part of ns, by reason; the rest it ran */
 };
 
 /* What makes a row; where: strings of the store. */
@@ -37,6 +39,7 @@ struct row {
     int others, enders;    /* there are more of them */
     uint32_t meanwhile;    /* the place of most of it, and its time */
     uint64_t meanwhile_ns;
+    const char *state; /* what it was there; NULL: this and that */
 };
 
 struct rows {
@@ -88,6 +91,7 @@ struct meanwhile {
 static void add_place(void *arg, const struct wake_step *steps, unsigned n, uint64_t ns)
 {
     struct meanwhile *m = arg;
+    struct place *place;
     uint32_t where = waits_place(m->r->s, steps[n - 1].stack);
     uint64_t *known;
 
@@ -95,10 +99,26 @@ static void add_place(void *arg, const struct wake_step *steps, unsigned n, uint
         return;
     known = map_put(&m->r->place_of, (uint64_t)m->row << 32 | where);
     if (!*known) {
-        *vec_push(&m->r->places) = (struct place){m->row, where, 0};
+        *vec_push(&m->r->places) = (struct place){.row = m->row, .where = where};
         *known = m->r->places.n;
     }
-    m->r->places.a[*known - 1].ns += ns;
+    place = &m->r->places.a[*known - 1];
+    place->ns += ns;
+    if (steps[n - 1].wait)
+        place->blocked[wait_reason_of(waits_get(&m->r->s->waits, steps[n - 1].wait->attr))] += ns;
+}
+
+/* What the thread was for most of its time there. */
+static const char *state_of(const struct place *p)
+{
+    uint64_t blocked = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(p->blocked); i++) {
+        if (p->blocked[i] > p->ns / 2)
+            return waits_state(i);
+        blocked += p->blocked[i];
+    }
+    return blocked < p->ns / 2 ? "running" : NULL;
 }
 
 /* Row by row, the longest first. */
@@ -228,6 +248,7 @@ static void collect(struct rows *r)
 
         row->meanwhile = r->places.a[i].where;
         row->meanwhile_ns = r->places.a[i].ns;
+        row->state = state_of(&r->places.a[i]);
     }
 }
 
@@ -293,6 +314,7 @@ static void fill(union table_cell *c, const struct rows *r, const struct row *ro
         c[MEANWHILE].text =
             mem_printf("%s %s", strtab_get(&s->strings, row->meanwhile),
                        units_share(share, sizeof(share), (double)row->meanwhile_ns / (double)row->ns));
+        c[STATE].text = row->state ? mem_strdup(row->state) : NULL;
     }
 }
 

@@ -10,7 +10,8 @@
  * A row for each thread, reason, thing waited for and waker, the longest time first; at most `limit` (0:
  * all). Columns: thread, tid, reason, what, where (the innermost Python function of the wait, else the
  * innermost one outside of the kernel), waker, waker_tid, waker_where, meanwhile (where the waker, or who
- * woke that one, was for most of the time, and for which share of it), spans, ns, share (of all time waited).
+ * woke that one, was for most of the time, and for which share of it), state (what it was there: "running",
+ * "asleep"), spans, ns, share (of all time waited).
  */
 void waits_top(struct table *t, const struct session *s, size_t limit);
 

@@ -17,6 +17,26 @@ const char *waits_reason(unsigned reason)
     return reason < ARRAY_SIZE(reasons) ? reasons[reason] : reasons[WAIT_UNKNOWN];
 }
 
+static const char *const states[] = {
+    [WAIT_UNKNOWN] = "blocked",
+    [WAIT_SLEEP] = "asleep",
+    [WAIT_DISK] = "waiting for a disk",
+    [WAIT_FUTEX] = "waiting for another thread",
+    [WAIT_POLL] = "waiting in poll or select",
+    [WAIT_PIPE] = "waiting for a pipe",
+    [WAIT_SOCKET] = "waiting for a socket",
+    [WAIT_FAULT] = "waiting for pages",
+    [WAIT_LOCK] = "waiting for a lock in the kernel",
+    [WAIT_CHILD] = "waiting for a child process",
+    [WAIT_GIL] = "waiting for the GIL",
+    [WAIT_OTHER] = "blocked in a system call",
+};
+
+const char *waits_state(unsigned reason)
+{
+    return reason < ARRAY_SIZE(states) ? states[reason] : states[WAIT_UNKNOWN];
+}
+
 struct lookup {
     const struct waits *w;
     const struct wait *key;

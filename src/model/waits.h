@@ -27,6 +27,8 @@ enum wait_reason {
 };
 
 const char *waits_reason(unsigned reason); /* "futex"; "unknown" for numbers beyond */
+const char *
+waits_state(unsigned reason); /* what a thread is then, for people: "asleep", "waiting for a disk" */
 
 struct wait {
     uint32_t waker_task;  /* task id; 0: unknown, or an interrupt */

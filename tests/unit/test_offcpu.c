@@ -305,6 +305,43 @@ static void waits_are_summed_by_what_and_whom(void **state)
     store_release(s);
 }
 
+/* One waits for what the other sends, which sleeps, then runs. */
+static void waits_tell_what_the_other_end_was(void **state)
+{
+    struct session x = {0};
+    struct store *s = &x.store;
+    struct task task = {.pid = 5, .tid = 5, .start_ns = 1};
+    uint32_t serve = stacks_push(&s->stacks, 0, named(s, FRAME_PYTHON, "serve"));
+    struct wait asks = {.reason = WAIT_SOCKET, .waker_task = 2}, sleeps = {.reason = WAIT_SLEEP, .irq = 1};
+    const struct table_column *last;
+    struct table t;
+
+    tasks_add(&s->tasks, &task);
+    task.tid = 6;
+    tasks_add(&s->tasks, &task);
+    *vec_push(&s->events) = (struct event){
+        .dur = 100, .value = 1, .task = 1, .attr = waits_add(&s->waits, &asks), .kind = EVENT_OFFCPU};
+    *vec_push(&s->events) = (struct event){.dur = 80,
+                                           .value = 1,
+                                           .task = 2,
+                                           .stack = serve,
+                                           .attr = waits_add(&s->waits, &sleeps),
+                                           .kind = EVENT_OFFCPU};
+    *vec_push(&s->events) =
+        (struct event){.ts = 90, .value = 1, .task = 2, .stack = serve, .kind = EVENT_SAMPLE};
+    waits_top(&t, &x, 1);
+    last = &t.columns[t.ncolumns - 1];
+    assert_string_equal(last->key, "state");
+    assert_string_equal(t.cells.a[t.ncolumns - 2].text, "serve 100.0 %");
+    assert_string_equal(t.cells.a[t.ncolumns - 1].text, "asleep");
+    table_release(&t);
+    s->events.a[1].dur = 30;
+    waits_top(&t, &x, 1);
+    assert_string_equal(t.cells.a[t.ncolumns - 1].text, "running");
+    table_release(&t);
+    store_release(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +354,7 @@ int main(void)
         cmocka_unit_test(pipe_ends_have_holders),
         cmocka_unit_test(sockets_have_peers),
         cmocka_unit_test(waits_are_summed_by_what_and_whom),
+        cmocka_unit_test(waits_tell_what_the_other_end_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

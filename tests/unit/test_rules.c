@@ -276,6 +276,42 @@ static void python_lock(void **state)
     assert_string_equal(x->f.list.a[0].line, "step (a.py:7)");
 }
 
+/* The other end of a connection is a thread of the same process, or of several. */
+static void other_end(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t ask = PY({"ask", "a.py"}), serve = PY({"do_GET", "net.py"});
+    const struct finding *f;
+
+    for (unsigned i = 0; i < 20; i++) {
+        uint32_t server = case_task(x, 10, 11 + i, 0, "python3");
+
+        case_wait(x, server, serve, i * 200, 180, (struct waiting){.reason = WAIT_SLEEP});
+        case_wait(x, x->lead, ask, i * 200 + 1, 185,
+                  (struct waiting){.reason = WAIT_SOCKET, .waker = server, .waker_stack = serve});
+    }
+    f = case_found(x, "blocked");
+    assert_string_equal(f->title, "The main thread waits for a socket, held up in do_GET (net.py:7), asleep");
+    assert_string_equal(f->line, "ask (a.py:7)");
+    assert_non_null(strstr(f->evidence,
+                           "20 of python3 were what ended the waits, mostly in do_GET (net.py:7), "
+                           "asleep."));
+    assert_non_null(strstr(f->advice, "other end"));
+}
+
+/* Nobody knows who ended most of the waits: they are told as before. */
+static void far_end(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t server = case_task(x, 10, 11, 0, "python3"), serve = PY({"do_GET", "net.py"});
+
+    case_wait(x, server, serve, 0, 480, (struct waiting){.reason = WAIT_SLEEP});
+    case_wait(x, x->lead, PY({"ask", "a.py"}), 0, 500,
+              (struct waiting){.reason = WAIT_SOCKET, .waker = server, .waker_stack = serve});
+    case_wait(x, x->lead, PY({"ask", "a.py"}), 1000, 2000, (struct waiting){.reason = WAIT_SOCKET});
+    assert_string_equal(case_found(x, "blocked")->title, "The main thread waits for a socket, in ask");
+}
+
 static void blocked(void **state)
 {
     struct rules_case *x = *state;
@@ -621,6 +657,8 @@ int main(void)
         T(lock_wait),
         T(process_wait),
         T(blocked),
+        T(other_end),
+        T(far_end),
         T(children_in_turn),
         T(launcher),
         T(python_lock),

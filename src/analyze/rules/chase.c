@@ -42,7 +42,10 @@ static void add(struct chase *c, const struct rule_data *d, uint32_t task, uint3
 static void tell(void *arg, const struct wake_step *steps, unsigned n, uint64_t ns)
 {
     struct telling *t = arg;
+    const struct event *ev = steps[n - 1].wait;
 
+    if (ev)
+        t->c->state[wait_reason_of(waits_get(&t->d->s->store.waits, ev->attr))] += ns;
     add(t->c, t->d, steps[n - 1].task, steps[n - 1].stack, ns);
 }
 
@@ -60,6 +63,14 @@ void chase_wait(struct chase *c, const struct rule_data *d, size_t span)
         return;
     }
     c->told += wake_chain_follow(d->chain, lead_event(d, x), tell, &t);
+}
+
+const char *chase_state(const struct chase *c)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(c->state); i++)
+        if (c->state[i] > c->told / 2)
+            return waits_state(i);
+    return NULL;
 }
 
 enum finding_certainty chase_certainty(const struct chase *c)

@@ -129,7 +129,8 @@ static void who_was_where(struct buf *text, const struct chase *c, const struct 
         buf_addf(text, " For %s of it %s %s what ended the waits", words_ns(&w, c->told), buf_str(&who),
                  n == 1 ? "was" : "were");
     if (n && *place)
-        buf_addf(text, ", mostly in %s", place);
+        buf_addf(text, ", mostly in %s%s%s", place, chase_state(c) ? ", " : "",
+                 chase_state(c) ? chase_state(c) : "");
     if (n)
         buf_addch(text, '.');
     buf_release(&who);
@@ -242,16 +243,17 @@ void check_process_wait(struct rule_run *r, const struct rule_data *d)
     if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
         struct finding *x = rule_found(r);
         uint32_t hot = hot_of(&c, d, &place);
-        const char *comm;
+        const char *comm, *state;
 
         x->weight = RULE_WEIGHT_GENERAL;
         x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
         finding_of_lead(x, &t, d);
         finding_at(x, d, &c.where, hot);
         comm = chase_comm(&c, d);
-        x->title = mem_printf("The main thread waits for another process%s%s%s%s", comm ? ", " : "",
+        state = hot ? chase_state(&c) : NULL;
+        x->title = mem_printf("The main thread waits for another process%s%s%s%s%s%s", comm ? ", " : "",
                               comm ? comm : "", hot ? ", which is in " : "",
-                              hot ? places_func(&d->places, hot) : "");
+                              hot ? places_func(&d->places, hot) : "", state ? ", " : "", state ? state : "");
         buf_addf(&text, "%s that another process ended: %s, the longest %s.",
                  words_plural(&w, t.waits, "wait"), words_ns(&w, t.ns), words_ns(&w, t.longest));
         who_was_where(&text, &c, d, buf_str(&place));
@@ -306,6 +308,12 @@ static int is_cause(const struct rule_data *d, const struct lead_span *x, uint64
     return x->kind == LEAD_WAIT && wait_reason_of(w) == reason;
 }
 
+/* What ends waits for that is another thread's doing, who may be far away. */
+static int has_other_end(unsigned reason)
+{
+    return reason == WAIT_SOCKET || reason == WAIT_PIPE || reason == WAIT_POLL || reason == WAIT_OTHER;
+}
+
 static void tell_blocked(struct finding *x, const struct lead_time *t, unsigned reason)
 {
     struct buf text = {0};
@@ -343,13 +351,36 @@ static int is_idle_loop(const struct rule_data *d, const struct lead_time *t)
     return d->units.list.n && lead_time_mostly_in(t, d, loops, ARRAY_SIZE(loops));
 }
 
+/* Who is at the other end, and what holds it up, where that is known of enough of the waits. */
+static void tell_other_end(struct finding *x, const struct chase *c, const struct rule_data *d,
+                           const char *what)
+{
+    struct buf place = {0}, text = {0};
+    const char *state = chase_state(c);
+
+    if (hot_of(c, d, &place)) {
+        free(x->title);
+        x->title = mem_printf("The main thread %s, held up in %s%s%s", what, buf_str(&place),
+                              state ? ", " : "", state ? state : "");
+        free(x->advice);
+        x->advice = mem_strdup("Make what is done at the other end cheaper, let it begin earlier, or ask for "
+                               "several things at once; wprof show --waits has all waits.");
+    }
+    buf_addstr(&text, x->evidence);
+    who_was_where(&text, c, d, buf_str(&place));
+    free(x->evidence);
+    x->evidence = buf_detach(&text);
+    buf_release(&place);
+}
+
 void check_blocked(struct rule_run *r, const struct rule_data *d)
 {
     for (unsigned reason = 0; reason <= WAIT_OTHER; reason++) {
         struct lead_time t;
         struct words w = {0};
+        struct chase c;
 
-        collect(&t, NULL, d, is_cause, reason);
+        collect(&t, &c, d, is_cause, reason);
         lead_time_short(&t, d, reason);
         if (reason == WAIT_POLL && is_idle_loop(d, &t)) {
             rule_note(r, "its event loop had nothing to do for %s", words_ns(&w, t.ns));
@@ -368,8 +399,11 @@ void check_blocked(struct rule_run *r, const struct rule_data *d)
             tell_blocked(x, &t, reason);
             x->advice = mem_strdup(reason == WAIT_DISK && lead_time_writes(&t, d) ? lead_writes_advice
                                                                                   : causes[reason].advice);
+            if (has_other_end(reason))
+                tell_other_end(x, &c, d, causes[reason].title);
         }
         lead_time_release(&t);
+        chase_release(&c);
     }
 }
 
