@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/units.h"
 
+#include "base/hash.h"
 #include "base/opt.h"
 #include "base/units.h"
+#include "model/numbered.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,49 @@ static int by_start(const void *pa, const void *pb)
     if (a->id != b->id)
         return a->id < b->id ? -1 : 1;
     return a->task < b->task ? -1 : a->task > b->task;
+}
+
+static uint64_t name_key(const struct store *s, const struct unit *x)
+{
+    uint32_t leader = x->task ? s->tasks.list.a[x->task - 1].leader : 0;
+
+    return hash_mix((uint64_t)x->kind << 32 | x->id, leader ? leader : x->task);
+}
+
+/* Whether a, which began before b or with it, and b are one, marked twice. */
+static int is_double(const struct unit *a, const struct unit *b)
+{
+    return a->kind == b->kind && a->id == b->id && (b->end <= a->end || a->start == b->start);
+}
+
+/* A program that marks its steps for two tools has each twice: one kind and number in one process, within
+ * another's time. The longer stays, but for one without an end. */
+static void drop_doubles(struct units *u, const struct store *s)
+{
+    struct map last = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < u->list.n; i++) {
+        const struct unit *x = &u->list.a[i];
+        uint64_t *at = x->id ? map_put(&last, name_key(s, x)) : NULL;
+        struct unit *before = at && *at ? &u->list.a[*at - 1] : NULL;
+
+        if (before && is_double(before, x)) {
+            if (before->open != x->open ? before->open : x->end > before->end) {
+                before->kind = 0; /* is left out below */
+                *at = i + 1;
+            } else {
+                u->list.a[i].kind = 0;
+            }
+        } else if (at) {
+            *at = i + 1;
+        }
+    }
+    for (size_t i = 0; i < u->list.n; i++)
+        if (u->list.a[i].kind)
+            u->list.a[n++] = u->list.a[i];
+    u->list.n = n;
+    map_release(&last);
 }
 
 void units_collect(struct units *u, const struct session *s)
@@ -46,6 +91,7 @@ void units_collect(struct units *u, const struct session *s)
     }
     if (u->list.n)
         qsort(u->list.a, u->list.n, sizeof(*u->list.a), by_start);
+    drop_doubles(u, st);
     units_take_joins(u, s);
 }
 
@@ -98,12 +144,7 @@ enum { LEAST = 3 }; /* of steps, requests or the like, to be what the program is
 
 static int is_usual(const char *kind)
 {
-    static const char *const usual[] = {"step", "request", "iteration", "iter", "batch"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-        if (!strcmp(kind, usual[i]))
-            return 1;
-    return 0;
+    return numbered_is_usual(kind, strlen(kind));
 }
 
 uint32_t units_main_kind(const struct units *u)

@@ -2,6 +2,7 @@
 #include "collect/gpu_log.h"
 
 #include "base/mem.h"
+#include "model/numbered.h"
 #include "model/store_visit.h"
 
 #include <stdlib.h>
@@ -335,6 +336,16 @@ static void end_mark(struct gpu_log *l, uint32_t id, uint64_t ts)
     }
 }
 
+/* "batch 12" of "batch_12": a unit of work as marks are written. */
+static uint32_t range_name(struct gpu_log *l, uint32_t text)
+{
+    struct strtab *t = &l->store->strings;
+    uint32_t word, mark;
+
+    return numbered_names(t, gpu_log_text(l, text), &word, &mark) ? mark
+                                                                  : strtab_add(t, gpu_log_text(l, text));
+}
+
 static void take_mark(struct gpu_log *l, struct reading *r)
 {
     uint64_t ts = gpu_clock_ours(&l->clock, moment(r));
@@ -346,11 +357,11 @@ static void take_mark(struct gpu_log *l, struct reading *r)
         end_mark(l, id, ts);
         return;
     }
-    text = strtab_add(&l->store->strings, gpu_log_text(l, text));
     if (kind == GPU_MARK_BEGIN && l->marks.n < MARKS_OPEN)
-        *vec_push(&l->marks) = (struct gpu_log_mark){.id = id, .text = text, .tid = tid, .ts = ts};
+        *vec_push(&l->marks) =
+            (struct gpu_log_mark){.id = id, .text = range_name(l, text), .tid = tid, .ts = ts};
     else
-        push_mark(l, ts, ts, text, tid, 0);
+        push_mark(l, ts, ts, strtab_add(&l->store->strings, gpu_log_text(l, text)), tid, 0);
 }
 
 /* Since the last flush that gave records: what ran from then on is not known. */

@@ -57,7 +57,7 @@ def make_graph():
 
 def steps(n=4):
     for i in range(n):
-        cuda.nvtxRangePushA(b"step %d" % i)
+        cuda.nvtxRangePushA(b"step_%d" % i)
         forward(3)
         backward(2)
         wait()
@@ -205,7 +205,7 @@ def many():
 
 def marks():
     for i in range(3):
-        cuda.nvtxRangePushA(b"step %d" % i)
+        cuda.nvtxRangePushA(b"step_%d" % i)
         cuda.nvtxRangePop()
 
 

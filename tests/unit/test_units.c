@@ -368,9 +368,45 @@ static void cut_off(void **state)
     session_free(&s);
 }
 
+/* By two tools, one of which does not know the end. */
+static void fill_doubles(struct session *s)
+{
+    mark(s, MAIN_TASK, "step 0", 110, 190);  /* within the one that is there */
+    mark(s, THREAD, "step 1", 200, 290);     /* of one start, by another thread of the process */
+    mark(s, MAIN_TASK, "step 3", 450, 1000); /* without an end */
+    s->store.events.a[s->store.events.n - 1].flags = EVENT_OPEN;
+    mark(s, MAIN_TASK, "step 3", 460, 500);
+    mark(s, WORKER, "step 2", 310, 440);    /* another process's */
+    mark(s, MAIN_TASK, "step 0", 800, 900); /* of another time */
+}
+
+static void marked_twice(void **state)
+{
+    struct session s;
+    struct units u;
+    struct buf out = {0};
+
+    session_init(&s);
+    fill_doubles(&s);
+    units_collect(&u, &s);
+    for (size_t i = 0; i < u.list.n; i++) {
+        if (u.list.a[i].id)
+            units_label(&u, &u.list.a[i], &out);
+        buf_addf(&out, " %d-%d, ", (int)(u.list.a[i].start - START), (int)(u.list.a[i].end - START));
+    }
+    assert_string_equal(out.data, "step 0 100-200, request a 150-250, step 1 200-300, request b 220-320, "
+                                  "step 2 300-450, step 2 310-440, step 3 460-500, step 7 600-700, "
+                                  "step 0 800-900, ");
+    buf_release(&out);
+    units_release(&u);
+    session_free(&s);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marked_twice),
         cmocka_unit_test(choices),
         cmocka_unit_test(spans_are_clipped),
         cmocka_unit_test(samples_at_the_edges),

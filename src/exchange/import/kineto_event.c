@@ -3,7 +3,7 @@
 #include "exchange/import/kineto.h"
 
 #include "exchange/import/nest.h"
-#include "exchange/import/numbered.h"
+#include "model/numbered.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "exchange/import/lanes.h"
 #include "exchange/import/nest.h"
 #include "exchange/import/nsys_who.h"
-#include "exchange/import/numbered.h"
+#include "model/numbered.h"
 #include "exchange/import/ranks.h"
 #include "platform/sqlite.h"
 
