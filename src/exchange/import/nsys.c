@@ -9,8 +9,8 @@
 #include "exchange/import/lanes.h"
 #include "exchange/import/nest.h"
 #include "exchange/import/nsys_who.h"
-#include "model/numbered.h"
 #include "exchange/import/ranks.h"
+#include "model/numbered.h"
 #include "platform/sqlite.h"
 
 #include <string.h>
