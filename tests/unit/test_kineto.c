@@ -492,9 +492,29 @@ static void numbered_annotations(void **state)
     (void)state;
 }
 
+/* As AMD's traces have it: the size stands at the call alone. */
+static void sizes_of_calls(void **state)
+{
+    struct imported im;
+
+    import(&im, HEAD "\"traceEvents\": [" X("gpu_memcpy", "Memcpy HtoD (Host -> Device)", 0, 130, 4,
+                                            "\"device\": 2, \"stream\": 0, \"correlation\": 1") "," /* */
+           X("hip_runtime", "hipMemcpyWithStream", 11, 120, 5,
+             "\"correlation\": 1, \"size\": \"2560\"") "," /* */
+           X("gpu_memcpy", "Memcpy HtoD (Host -> Device)", 0, 140, 4,
+             "\"device\": 2, \"stream\": 0, \"correlation\": 2") "," /* */
+           X("hip_runtime", "hipMalloc", 11, 135, 1, "\"correlation\": 2, \"size\": \"99\"") "]}");
+    assert_int_equal(im.rc, 0);
+    assert_int_equal(imported_work(&im, imported_event(&im, GPU_COPY, 0))->bytes, 2560);
+    assert_int_equal(imported_work(&im, imported_event(&im, GPU_COPY, 1))->bytes, 0);
+    imported_release(&im);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_of_calls),
         cmocka_unit_test(stacks_and_launches),
         cmocka_unit_test(without_kineto),
         cmocka_unit_test(numbered_annotations),

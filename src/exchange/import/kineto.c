@@ -89,6 +89,25 @@ static void place_in_time(struct kineto *k)
     import_count(k->r.st, IMPORT_NOTED, "from before time 0 (times count from the first of them)", before);
 }
 
+/* Copies and sets whose size only their call tells. */
+static void give_sizes(struct kineto *k)
+{
+    for (size_t i = k->first; i < k->s->events.n && k->sizes.n; i++) {
+        struct event *ev = &k->s->events.a[i];
+        const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_works_get(&k->works, ev->attr) : NULL;
+        const uint64_t *bytes = w && (w->op == GPU_COPY || w->op == GPU_SET) && !w->bytes && ev->value
+                                    ? map_get(&k->sizes, ev->value)
+                                    : NULL;
+        struct gpu_work sized;
+
+        if (!bytes)
+            continue;
+        sized = *w;
+        sized.bytes = *bytes;
+        ev->attr = kineto_work(k, &sized);
+    }
+}
+
 /* The file's rows into the session's table, with the rank. */
 static void settle_works(struct kineto *k)
 {
@@ -118,6 +137,7 @@ static void finish(struct kineto *k)
     orphans = nest_launches(k->s, k->first, &k->works);
     import_count(k->r.st, IMPORT_NOTED, "nested deeper than 512", deep);
     import_count(k->r.st, IMPORT_NOTED, "without the call that launched them", orphans);
+    give_sizes(k);
     lanes_finish(&k->lanes, k->first);
     if (k->r.in->count > 1)
         ranks_add(k->r.st, k->s, k->r.in->name, NULL, (uint32_t)k->rank, k->first, k->first_task);
@@ -154,6 +174,7 @@ static void release(struct kineto *k)
     lanes_release(&k->lanes);
     gpu_works_release(&k->works);
     vec_release(&k->frames);
+    map_release(&k->sizes);
     kineto_plain_release(k);
     free(k->backend);
     free(k->device);

@@ -45,6 +45,7 @@ struct kineto {
     int python;               /* Python functions were among them */
     char *unknown;            /* the first category that we don't know */
     int timeline;             /* it is a memory timeline */
+    struct map sizes;         /* correlation -> bytes that the call was asked to copy or set: AMD's */
     struct kineto_plain plain;
 };
 

@@ -244,6 +244,16 @@ void kineto_mark(struct kineto *k, const struct event *at)
     import_count(k->r.st, IMPORT_TOOK, "step|steps", is_step(buf_str(&k->r.ev.name)));
 }
 
+static void take_call(struct kineto *k, struct event *ev)
+{
+    const char *name = buf_str(&k->r.ev.name);
+    uint64_t bytes = trace_u64(&k->r.ev.args[TRACE_SIZE]);
+
+    ev->value = trace_u64(&k->r.ev.args[TRACE_CORRELATION]);
+    if (bytes && ev->value && (strstr(name, "Memcpy") || strstr(name, "Memset")))
+        *map_put(&k->sizes, ev->value) = bytes;
+}
+
 static void take_host(struct kineto *k, const struct category *c)
 {
     struct event ev = {0};
@@ -261,7 +271,7 @@ static void take_host(struct kineto *k, const struct category *c)
     if (!k->frames.a[id])
         k->frames.a[id] = add_frame(k, (enum kind)c->kind);
     if (c->kind == CALL)
-        ev.value = trace_u64(&k->r.ev.args[TRACE_CORRELATION]);
+        take_call(k, &ev);
     k->python |= c->kind == PYTHON;
     push(k, &ev, c, id);
     if (c->kind == ANNOTATION)

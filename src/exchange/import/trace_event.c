@@ -22,6 +22,7 @@ static const struct {
     ARG("stream", TRACE_STREAM),
     ARG("bytes", TRACE_BYTES),
     ARG("Bytes", TRACE_BYTES),
+    ARG("size", TRACE_SIZE),
     ARG("registers per thread", TRACE_REGISTERS),
     ARG("shared memory", TRACE_SHARED),
     ARG("est. achieved occupancy %", TRACE_OCCUPANCY),

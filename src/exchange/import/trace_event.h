@@ -26,6 +26,7 @@ enum trace_arg {
     TRACE_CONTEXT,
     TRACE_STREAM,
     TRACE_BYTES,
+    TRACE_SIZE, /* of a call that copies or sets */
     TRACE_REGISTERS,
     TRACE_SHARED,
     TRACE_OCCUPANCY, /* % */
