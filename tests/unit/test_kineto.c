@@ -511,9 +511,27 @@ static void sizes_of_calls(void **state)
     (void)state;
 }
 
+/* Two processes in one file, which count their calls from 1 on. */
+static void processes_of_one_numbering(void **state)
+{
+    struct imported im;
+
+    import(&im,
+           HEAD "\"traceEvents\": [" X("cuda_runtime", "second", 12, 200, 5, "\"correlation\": 1") "," /* */
+           X("cuda_runtime", "first", 11, 120, 5, "\"correlation\": 1") ","                            /* */
+           X("kernel", "a", 7, 130, 4, "\"device\": 0, \"stream\": 7, \"correlation\": 1") ","         /* */
+           X("kernel", "b", 7, 240, 4, "\"device\": 1, \"stream\": 7, \"correlation\": 1") "]}");
+    assert_int_equal(im.rc, 0);
+    assert_stack(&im, imported_event(&im, GPU_KERNEL, 0), "first");
+    assert_stack(&im, imported_event(&im, GPU_KERNEL, 1), "second");
+    imported_release(&im);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes_of_one_numbering),
         cmocka_unit_test(sizes_of_calls),
         cmocka_unit_test(stacks_and_launches),
         cmocka_unit_test(without_kineto),

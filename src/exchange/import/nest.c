@@ -139,7 +139,8 @@ static int by_correlation(const void *x, const void *y)
     return a->event < b->event ? -1 : a->event > b->event;
 }
 
-static const struct launch *find(const struct launch *a, size_t n, uint64_t correlation)
+/* The first with that id, or where it would be. */
+static const struct launch *first_of(const struct launch *a, size_t n, uint64_t correlation)
 {
     size_t low = 0;
 
@@ -154,6 +155,26 @@ static const struct launch *find(const struct launch *a, size_t n, uint64_t corr
         }
     }
     return &a[low];
+}
+
+/* The call of what ran. Of several processes' calls of one id, the last that began before it. NULL: none. */
+static const struct launch *find(const struct store *s, const struct launch *a, size_t n,
+                                 const struct event *ran)
+{
+    const struct launch *end = a + n, *at, *best = NULL;
+
+    if (!n || !ran->value)
+        return NULL;
+    for (at = first_of(a, n, ran->value); at < end && at->correlation == ran->value; at++) {
+        uint64_t ts = s->events.a[at->event].ts;
+
+        if (!best)
+            best = at;
+        else if (at->driver == best->driver && ts <= ran->ts &&
+                 (s->events.a[best->event].ts > ran->ts || ts >= s->events.a[best->event].ts))
+            best = at;
+    }
+    return best;
 }
 
 uint64_t nest_launches(struct store *s, size_t first, const struct gpu_works *works)
@@ -177,8 +198,8 @@ uint64_t nest_launches(struct store *s, size_t first, const struct gpu_works *wo
 
         if (!w || ev->task || !(gpu_on_device(w) || w->op == GPU_SYNC))
             continue;
-        l = calls.n && ev->value ? find(calls.a, calls.n, ev->value) : NULL;
-        if (l && l < calls.a + calls.n && l->correlation == ev->value) {
+        l = find(s, calls.a, calls.n, ev);
+        if (l) {
             ev->stack = s->events.a[l->event].stack;
             ev->task = s->events.a[l->event].task;
         } else {

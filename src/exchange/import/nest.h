@@ -23,8 +23,9 @@ enum { NEST_DEPTH_MAX = 512 };
 uint64_t nest_spans(struct store *s, size_t first, const uint32_t *frame_of, size_t n);
 
 /* Sets stack and task of each event from `first` on that ran on a device, or waited for one and has no task,
- * to those of the call with its correlation id (`value`): the runtime's where the driver's has the same.
- * Returns how many that ran on a device have none. */
+ * to those of the call with its correlation id (`value`): the runtime's where the driver's has the same; of
+ * several processes' calls with that id, the last that began before it ran. Returns how many that ran on a
+ * device have none. */
 uint64_t nest_launches(struct store *s, size_t first, const struct gpu_works *works);
 
 #endif
