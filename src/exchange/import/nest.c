@@ -124,7 +124,7 @@ uint64_t nest_spans(struct store *s, size_t first, const uint32_t *frame_of, siz
 /* ---- launches ---- */
 
 struct launch {
-    uint64_t correlation;
+    uint64_t correlation, ts;
     uint32_t event, driver;
 };
 
@@ -136,45 +136,40 @@ static int by_correlation(const void *x, const void *y)
         return a->correlation < b->correlation ? -1 : 1;
     if (a->driver != b->driver)
         return a->driver < b->driver ? -1 : 1;
+    if (a->ts != b->ts)
+        return a->ts < b->ts ? -1 : 1;
     return a->event < b->event ? -1 : a->event > b->event;
 }
 
-/* The first with that id, or where it would be. */
-static const struct launch *first_of(const struct launch *a, size_t n, uint64_t correlation)
+/* How many of a[0..n) are before *key. */
+static size_t count_before(const struct launch *a, size_t n, const struct launch *key)
 {
     size_t low = 0;
 
     while (n) {
         size_t half = n / 2;
 
-        if (a[low + half].correlation < correlation) {
+        if (by_correlation(&a[low + half], key) < 0) {
             low += half + 1;
             n -= half + 1;
         } else {
             n = half;
         }
     }
-    return &a[low];
+    return low;
 }
 
 /* The call of what ran. Of several processes' calls of one id, the last that began before it. NULL: none. */
-static const struct launch *find(const struct store *s, const struct launch *a, size_t n,
-                                 const struct event *ran)
+static const struct launch *find(const struct launch *a, size_t n, const struct event *ran)
 {
-    const struct launch *end = a + n, *at, *best = NULL;
+    struct launch key = {.correlation = ran->value};
+    size_t first = ran->value ? count_before(a, n, &key) : n, last;
 
-    if (!n || !ran->value)
+    if (first == n || a[first].correlation != ran->value)
         return NULL;
-    for (at = first_of(a, n, ran->value); at < end && at->correlation == ran->value; at++) {
-        uint64_t ts = s->events.a[at->event].ts;
-
-        if (!best)
-            best = at;
-        else if (at->driver == best->driver && ts <= ran->ts &&
-                 (s->events.a[best->event].ts > ran->ts || ts >= s->events.a[best->event].ts))
-            best = at;
-    }
-    return best;
+    key = (struct launch){ran->value, ran->ts, UINT32_MAX, a[first].driver};
+    last = count_before(a + first, n - first, &key);
+    return &a[first + (last ? last - 1 : 0)];
 }
 
 uint64_t nest_launches(struct store *s, size_t first, const struct gpu_works *works)
@@ -187,7 +182,7 @@ uint64_t nest_launches(struct store *s, size_t first, const struct gpu_works *wo
         const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_works_get(works, ev->attr) : NULL;
 
         if (w && ev->value && (w->op == GPU_RUNTIME || w->op == GPU_DRIVER))
-            *vec_push(&calls) = (struct launch){ev->value, (uint32_t)i, w->op == GPU_DRIVER};
+            *vec_push(&calls) = (struct launch){ev->value, ev->ts, (uint32_t)i, w->op == GPU_DRIVER};
     }
     if (calls.n)
         qsort(calls.a, calls.n, sizeof(*calls.a), by_correlation);
@@ -198,7 +193,7 @@ uint64_t nest_launches(struct store *s, size_t first, const struct gpu_works *wo
 
         if (!w || ev->task || !(gpu_on_device(w) || w->op == GPU_SYNC))
             continue;
-        l = find(s, calls.a, calls.n, ev);
+        l = find(calls.a, calls.n, ev);
         if (l) {
             ev->stack = s->events.a[l->event].stack;
             ev->task = s->events.a[l->event].task;
