@@ -55,8 +55,9 @@ static void check_files(struct verified *v, const struct session *s, int dirfd)
     }
 }
 
-void verify_session(struct verified *v, struct session *s, struct err *e)
+void verify_session(struct verified *v, struct session *s)
 {
+    struct err e = {0};
     int dirfd = open(session_files(s), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     *v = (struct verified){0};
@@ -65,9 +66,9 @@ void verify_session(struct verified *v, struct session *s, struct err *e)
         check_files(v, s, dirfd);
         close(dirfd);
     }
-    if (session_salvage(s, &v->load, e)) {
+    if (session_salvage(s, &v->load, &e)) {
         v->unreadable = 1;
-        v->log = mem_strdup(e->msg);
+        v->log = mem_strdup(e.msg);
     } else {
         check_log(v, s, &v->load);
     }
@@ -135,23 +136,20 @@ static int verify_one(struct verifying *x, const char *path, struct err *e)
     char *name;
     int rc = 0;
 
-    if (packed_open_meta(&s, path, e))
+    if (packed_open_damaged(&s, path, e))
         return -1;
     name = mem_strdup(s.path);
-    verify_session(&v, &s, e);
+    verify_session(&v, &s);
     if (x->opts->json)
         json_of(&x->json, &v, &s, name);
     else
         text_of(&v, &s, name, &x->text);
     x->damaged |= v.damaged && !x->opts->repair;
-    if (x->opts->repair && v.unreadable)
-        rc = err_set(e, "%s: nothing can be read of it", name);
-    else if (x->opts->repair && !v.damaged)
+    if (x->opts->repair && !v.damaged)
         log_info("%s is %s: nothing is to be repaired", name, v.recording ? "still being recorded" : "whole");
     else if (x->opts->repair)
         rc = verify_repair(x->opts, &s, &v, e);
-    if (!v.unreadable) /* else it is released */
-        session_release(&s);
+    session_release(&s);
     verified_release(&v);
     free(name);
     return rc;

@@ -19,12 +19,11 @@ struct verified {
     char *log;          /* what is wrong with the log; NULL: nothing */
     uint64_t events;    /* that can be read */
     int recording, damaged;
-    int unreadable; /* nothing at all; the session is released */
+    int unreadable; /* there is no log, or nothing of one */
 };
 
-/* Looks at a session whose meta.json is open, and loads what can be read of its log. e: why it is unreadable.
- */
-void verify_session(struct verified *v, struct session *s, struct err *e);
+/* Looks at a session whose meta.json is open, and loads what can be read of its log. */
+void verify_session(struct verified *v, struct session *s);
 void verified_release(struct verified *v);
 
 /* Writes the session anew, with what was read, and prints where. -1 with `e`. */

@@ -7,6 +7,7 @@
 #include "analyze/open.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "model/source_text.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,49 +15,73 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Files that are not made of the log: taken over where they are whole. */
+/* Files that are taken over where they are whole: those that are not made of the log, and where events of it
+ * are lost those that were made of it while it had them. */
 static const struct kept {
     const char *kind, *path;
+    int made;
 } kept[] = {
-    {"topology", "topology.json"},
-    {"topology-lines", "topology.ndjson"},
-    {"source", "source.json"},
+    {"topology", "topology.json", 0}, {"topology-lines", "topology.ndjson", 0},
+    {"source", SOURCE_TEXT, 0},       {"folded", "folded.txt", 1},
+    {"timeline", "timeline.json", 1}, {"offcpu-folded", "offcpu.folded.txt", 1},
 };
 
 static int is_kept(const char *path)
 {
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-        if (!strcmp(kept[i].path, path))
+        if (!kept[i].made && !strcmp(kept[i].path, path))
             return 1;
     return 0;
 }
 
 /* Of a recording that was cut off no file is listed: then what is there is as good as it is. */
-static int may_keep(const struct meta *before, int dirfd, const char *path)
+static int may_keep(const struct meta *before, int dirfd, const struct kept *k)
 {
     for (size_t i = 0; i < before->artifacts.n; i++)
-        if (before->artifacts.a[i].path && !strcmp(before->artifacts.a[i].path, path))
+        if (before->artifacts.a[i].path && !strcmp(before->artifacts.a[i].path, k->path))
             return session_check(dirfd, &before->artifacts.a[i]) == SESSION_FILE_OK;
-    return !faccessat(dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW);
+    return !k->made && !faccessat(dirfd, k->path, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-static int keep(const struct session *s, struct session_writer *w, struct meta *m, struct err *e)
+/* What is taken over: those that are made of the log, or the others. Adds their names. */
+static int keep(const struct session *s, int made, struct session_writer *w, struct meta *m,
+                struct buf *names, struct err *e)
 {
     int dirfd = open(session_files(s), O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(kept) && dirfd >= 0 && !rc; i++) {
         struct buf text = {0};
 
-        if (may_keep(&s->meta, dirfd, kept[i].path)) {
+        if (kept[i].made == made && may_keep(&s->meta, dirfd, &kept[i])) {
             rc = io_read_file(dirfd, kept[i].path, &text, e);
             if (!rc)
                 rc = session_add_artifact(w, m, kept[i].kind, kept[i].path, buf_str(&text), text.len, e);
+            buf_addf(names, "%s%s", names->len ? ", " : "", kept[i].path);
         }
         buf_release(&text);
     }
     if (dirfd >= 0)
         close(dirfd);
     return rc;
+}
+
+static int is_lossy(const struct session *s, const struct verified *v)
+{
+    return v->unreadable || v->load.lost_blocks || s->bad_bytes;
+}
+
+/* Of what was lost there may be more in the files that were made of it. */
+static int keep_made(const struct session *s, const struct verified *v, struct session_writer *w,
+                     struct meta *m, struct buf *made, struct err *e)
+{
+    if (!is_lossy(s, v))
+        return 0;
+    if (keep(s, 1, w, m, made, e))
+        return -1;
+    if (made->len)
+        *vec_push(&m->notes) =
+            mem_printf("repaired: events are lost; kept as they were made of all: %s", buf_str(made));
+    return 0;
 }
 
 /* meta.json as it was, but for the list of files, and with a word on what happened. */
@@ -91,12 +116,39 @@ static int describe(struct meta *m, const struct session *s, const struct verifi
     return 0;
 }
 
-static int write_anew(const struct verify_opts *o, const char *dir, struct session *s, struct meta *m,
-                      struct err *e)
+/* What was kept, for who has only the old files left: "folded.txt". */
+static void say_lost(const struct verified *v, const char *dir, const struct buf *made)
+{
+    if (!made->len)
+        return;
+    log_warn("events are lost (%s); kept in %s as they were made of all: %s", v->log, dir, buf_str(made));
+    if (strstr(buf_str(made), "folded.txt"))
+        log_warn("the stacks as a session of their own: wprof import -o DIR %s/folded.txt", dir);
+}
+
+static int write_files(struct session *s, const struct verified *v, struct session_writer *w, struct meta *m,
+                       struct buf *made, struct err *e)
+{
+    struct record_seal products = {.named = 1};
+    struct buf others = {0};
+    int rc = keep(s, 0, w, m, &others, e) || record_seal_derive(&products, w, m, &s->store, e) ||
+                     keep_made(s, v, w, m, made, e)
+                 ? -1
+                 : 0;
+
+    if (!rc && !s->store.events.n && is_lossy(s, v) && !others.len && !made->len)
+        rc = err_set(e, "%s: nothing of it can be saved: %s", s->path, v->log);
+    record_seal_release(&products);
+    buf_release(&others);
+    return rc ? -1 : session_seal(w, m, e);
+}
+
+static int write_anew(const struct verify_opts *o, const char *dir, struct session *s,
+                      const struct verified *v, struct meta *m, struct err *e)
 {
     struct session_create how = {.dir = dir, .force = o->force};
-    struct record_seal products = {.named = 1};
     struct session_writer *w;
+    struct buf made = {0};
     int rc;
 
     if (product_owner(&how.uid, &how.gid, e))
@@ -105,16 +157,14 @@ static int write_anew(const struct verify_opts *o, const char *dir, struct sessi
     w = session_create(&how, &s->store, m, e);
     if (!w)
         return -1;
-    rc = keep(s, w, m, e);
-    if (!rc)
-        rc = record_seal_derive(&products, w, m, &s->store, e);
-    if (!rc)
-        rc = session_seal(w, m, e);
-    record_seal_release(&products);
+    rc = write_files(s, v, w, m, &made, e);
     if (rc)
         session_discard(w);
     else
         session_writer_free(w);
+    if (!rc)
+        say_lost(v, dir, &made);
+    buf_release(&made);
     return rc;
 }
 
@@ -139,7 +189,7 @@ int verify_repair(const struct verify_opts *o, struct session *s, const struct v
 
     if (!s->sealed)
         open_names(s);
-    rc = describe(&m, s, v, e) || write_anew(o, dir, s, &m, e) ? -1 : 0;
+    rc = describe(&m, s, v, e) || write_anew(o, dir, s, v, &m, e) ? -1 : 0;
     if (!rc)
         log_info("repaired: %s", dir);
     meta_release(&m);

@@ -164,7 +164,8 @@ static inline const char *session_files(const struct session *s) /* the director
 enum session_file { SESSION_FILE_OK, SESSION_FILE_MISSING, SESSION_FILE_CHANGED };
 
 /* As session_load(), but all that can still be read is taken: whole blocks behind a damaged one of events,
- * too, and of any log that is there. *load (store_log.h) says what was lost. */
+ * too, and of any log that is there. *load (store_log.h) says what was lost. -1 with `e`: there is no log;
+ * the session stays as session_open_meta() left it. */
 struct store_load;
 int session_salvage(struct session *s, struct store_load *load, struct err *e);
 

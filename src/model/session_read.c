@@ -242,18 +242,21 @@ static int load(struct session *s, struct store_load *salvage, struct err *e)
 
     if (dirfd >= 0)
         close(dirfd);
-    if (rc)
-        session_release(s);
     return rc;
 }
 
 int session_load(struct session *s, struct err *e)
 {
-    return load(s, NULL, e);
+    int rc = load(s, NULL, e);
+
+    if (rc)
+        session_release(s);
+    return rc;
 }
 
 int session_salvage(struct session *s, struct store_load *what, struct err *e)
 {
+    *what = (struct store_load){0};
     return load(s, what, e);
 }
 

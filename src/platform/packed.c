@@ -140,7 +140,7 @@ int packed_read(int fd, const struct packed_to *to, struct err *e)
         rc = err_set(e, "nothing is in it");
     archive_in_free(in);
     free(top);
-    return rc ? -1 : check(to->dirfd, e);
+    return rc ? -1 : to->unchecked ? 0 : check(to->dirfd, e);
 }
 
 /* The content of the member that is at hand, if that is meta.json: 1. What comes before it is read over,
@@ -235,12 +235,13 @@ static char *make_room(struct err *e)
     return NULL;
 }
 
-static int unpack(int fd, const char *dir, struct err *e)
+static int unpack(int fd, const char *dir, int unchecked, struct err *e)
 {
     struct packed_to to = {.dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
                            .uid = (uid_t)-1,
                            .gid = (gid_t)-1,
-                           .max_bytes = PACKED_BYTES};
+                           .max_bytes = PACKED_BYTES,
+                           .unchecked = unchecked};
     int rc = to.dirfd < 0 ? err_sys(e, errno, "%s", dir) : packed_read(fd, &to, e);
 
     if (to.dirfd >= 0)
@@ -248,7 +249,7 @@ static int unpack(int fd, const char *dir, struct err *e)
     return rc;
 }
 
-int packed_open_meta(struct session *s, const char *path, struct err *e)
+static int open_meta(struct session *s, const char *path, int unchecked, struct err *e)
 {
     int fd = path ? open_archive(path) : -1;
     char *dir;
@@ -257,7 +258,7 @@ int packed_open_meta(struct session *s, const char *path, struct err *e)
         return session_open_meta(s, path, e);
     *s = (struct session){0};
     dir = make_room(e);
-    if (!dir || unpack(fd, dir, e) || session_open_meta(s, dir, e)) {
+    if (!dir || unpack(fd, dir, unchecked, e) || session_open_meta(s, dir, e)) {
         err_wrap(e, "%s", path);
         if (dir)
             session_dir_remove(dir);
@@ -270,4 +271,14 @@ int packed_open_meta(struct session *s, const char *path, struct err *e)
     s->path = mem_strdup(path);
     s->unpacked = dir;
     return 0;
+}
+
+int packed_open_meta(struct session *s, const char *path, struct err *e)
+{
+    return open_meta(s, path, 0, e);
+}
+
+int packed_open_damaged(struct session *s, const char *path, struct err *e)
+{
+    return open_meta(s, path, 1, e);
 }

@@ -24,6 +24,7 @@ struct packed_to {
     uid_t uid; /* who owns the files; (uid_t)-1: this process's user */
     gid_t gid;
     uint64_t max_bytes;
+    int unchecked; /* files need not be as meta.json lists them */
 };
 
 /* Takes all files out, and checks those that meta.json lists. -1 with `e`, which names the member: refused,
@@ -41,5 +42,7 @@ int packed_is(const char *path); /* "-", or a file that begins as an archive doe
 /* session_open_meta(), of an archive too ("-": on stdin), whose files are in a directory of their own below
  * $TMPDIR (else /var/tmp) until session_release(). */
 int packed_open_meta(struct session *s, const char *path, struct err *e);
+/* The same for who looks at damage: files need not be as meta.json lists them. */
+int packed_open_damaged(struct session *s, const char *path, struct err *e);
 
 #endif

@@ -8,7 +8,20 @@ setup() {
     imported_session
 }
 
+# As a recording has it: folded.txt beside the log, listed with its sum.
+add_folded() {
+    "$WPROF" export "$1" >"$1/folded.txt"
+    python3 - "$1" <<'END'
+import hashlib, json, sys
+text, path = open(sys.argv[1] + "/folded.txt", "rb").read(), sys.argv[1] + "/meta.json"
+meta = json.load(open(path))
+meta["artifacts"].append({"kind": "folded", "path": "folded.txt", "size": len(text), "sha256": hashlib.sha256(text).hexdigest()})
+json.dump(meta, open(path, "w"))
+END
+}
+
 @test "verify: whole, damaged, --json, --repair" {
+    add_folded s
     run -0 "$WPROF" verify s
     [[ $output == "s: whole"* && $output == *"events.wlog "*"whole"* ]]
     cp -r s bad
@@ -32,6 +45,7 @@ assert not x["whole"] and x["lost_blocks"] == 1 and {"path": "events.wlog", "sta
     "$WPROF" verify --repair bad
     run -0 "$WPROF" verify bad-repaired
     "$WPROF" show --json bad-repaired | grep -q "repaired: 0 events"
+    diff bad-repaired/folded.txt s/folded.txt # it has what the log lost
     rm -rf cut && cp -r s cut
     truncate -s -12 cut/events.wlog # its end block
     run -1 "$WPROF" verify cut
@@ -43,6 +57,46 @@ assert not x["whole"] and x["lost_blocks"] == 1 and {"path": "events.wlog", "sta
     run -0 "$WPROF" verify --repair s
     [[ $output == *"nothing is to be repaired"* ]]
     run -2 "$WPROF" verify -o x s
+}
+
+@test "verify: no log at all, or another file in its place: what else is whole is saved" {
+    add_folded s
+    "$WPROF" export s >want
+    for how in missing other directory first; do
+        rm -rf bad bad-repaired && cp -r s bad
+        case $how in
+        first) printf X | dd of=bad/events.wlog bs=1 conv=notrunc status=none ;;
+        *) rm bad/events.wlog ;;
+        esac
+        case $how in
+        other) echo no log >bad/events.wlog ;;
+        directory) mkdir bad/events.wlog ;;
+        esac
+        run -1 "$WPROF" verify bad
+        [[ $output == "bad: damaged"*"events.wlog"*"folded.txt "*"whole"* ]] || { echo "$how: $output"; false; }
+        run -0 "$WPROF" verify --repair bad
+        [[ $output == *"events are lost"*"folded.txt"*"wprof import -o DIR bad-repaired/folded.txt"* ]]
+        diff bad-repaired/folded.txt s/folded.txt
+        run -0 "$WPROF" verify bad-repaired
+        rm -rf again && "$WPROF" -q import -o again bad-repaired/folded.txt
+        diff <("$WPROF" export again) want
+    done
+    rm bad/folded.txt
+    run -3 "$WPROF" verify --repair -o none bad
+    [[ $output == *"nothing of it can be saved"* ]]
+    [ ! -e none ]
+}
+
+@test "verify: an archive of a damaged session" {
+    mkdir packed
+    cp -r s packed/s
+    truncate -s -12 packed/s/events.wlog
+    tar -C packed -cf - s | zstd -q >bad.tar.zst
+    run -3 "$WPROF" show bad.tar.zst
+    run -1 "$WPROF" verify bad.tar.zst
+    [[ $output == "bad.tar.zst: damaged"*"cut off"* ]]
+    "$WPROF" verify --repair bad.tar.zst
+    diff <("$WPROF" export s) <("$WPROF" export bad-repaired)
 }
 
 holds_samples() {
