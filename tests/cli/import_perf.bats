@@ -99,6 +99,15 @@ assert abs(s["duration_s"] - 3) < 1e-6, s["duration_s"]'
     [[ $output == *"no sample of the event 'instructions' in it (it has: cycles, sched:sched_switch)"* ]]
 }
 
+@test "import perf-script: lines of --show-task-events and the like are no samples" {
+    printf '%s\n' 'perf-exec     0     0.000000: PERF_RECORD_COMM: perf-exec:9/9' 'a 1 1.1: PERF_RECORD_COMM exec: a:1/1' \
+        'a 1 1.2: PERF_RECORD_SWITCH OUT preempt' 'a 1 1.5: 7 cycles: ' '	7f01 f (/bin/a)' '' 'a 1 1.6: PERF_RECORD_SWITCH IN         ' \
+        'a 1 [001] 1.7: PERF_RECORD_MMAP2 1/1: [0x55(0x1000) @ 0x1000 fe:00 1 2]: r-xp /bin/a' 'a 1 1.8: 5 cycles: ' '	7f02 g (/bin/a)' '' >x
+    run -0 "$WPROF" import -o s x
+    [[ $output == *"left out: 5 records that say nothing of stacks"* ]]
+    diff - <("$WPROF" export s) <<<$'a;f 7\na;g 5'
+}
+
 @test "import perf-script: nothing in it" {
     : >empty
     run -3 "$WPROF" import --from perf-script -o s empty

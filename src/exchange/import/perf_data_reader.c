@@ -238,8 +238,7 @@ static int take_other(struct reader *x, const struct perf_rec *r)
     case PERF_REC_UNTHROTTLE:
         return 0; /* nothing more to be known */
     }
-    import_count(x->st, IMPORT_LEFT, "record that says nothing of stacks|records that say nothing of stacks",
-                 1);
+    import_count(x->st, IMPORT_LEFT, PERF_SAMPLES_RECORD, 1);
     return 0;
 }
 

@@ -26,6 +26,9 @@ struct perf_samples {
     struct strtab others;  /* the names of those that are left out */
 };
 
+/* Of perf.data, or printed with perf script's --show-*-events. */
+#define PERF_SAMPLES_RECORD "record that says nothing of stacks|records that say nothing of stacks"
+
 /* asked: the name of the event that is wanted; NULL: any. */
 void perf_samples_init(struct perf_samples *x, struct store *s, struct meta *m, struct import_stats *st,
                        const char *asked);

@@ -24,6 +24,7 @@ struct header {
     const char *event;
     size_t event_n;   /* without the modifiers; 0: not told */
     const char *rest; /* behind the event: a frame, or nothing */
+    int record;       /* no sample: what perf script --show-*-events prints */
 };
 
 struct perf_script {
@@ -106,6 +107,12 @@ static int event_of(const char *p, const char *end, struct header *h)
     return 0;
 }
 
+/* "PERF_RECORD_SWITCH OUT", "PERF_RECORD_COMM exec: a:1/1" */
+static int is_record(const char *p, const char *end)
+{
+    return end - p > 12 && !memcmp(p, "PERF_RECORD_", 12);
+}
+
 /* [cpu] time: period event: -- as far as they are there. 0: an event or a time is. */
 static int fields(const char *p, const char *end, struct header *h)
 {
@@ -119,6 +126,10 @@ static int fields(const char *p, const char *end, struct header *h)
         p = skip_space(p, end);
         to = token_end(p, end);
         digits = p;
+        if (is_record(p, to)) {
+            h->record = 1;
+            return 0;
+        }
         if (*p == '[' && to > p + 2) {
             digits++;
             if (!number(&digits, to, &v))
@@ -212,6 +223,10 @@ static void begin_sample(struct perf_script *x, const struct header *h, const ch
 {
     finish_sample(x);
     vec_clear(&x->lines);
+    if (h->record) {
+        import_count(x->out.st, IMPORT_LEFT, PERF_SAMPLES_RECORD, 1);
+        return;
+    }
     if (is_other_event(x, h)) {
         perf_samples_other(&x->out, h->event, h->event_n, 1);
         return;
