@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "base/io.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "model/session.h"
@@ -35,7 +36,7 @@ static const struct opt options[] = {
     OPT_CHOICE('t', "to", struct push_opts, to, "KIND", NULL, "collector|put",
                "what URL is: an AIProf collector, or where an object is put (default: by its path)"),
     OPT_STRING(0, "token-file", struct push_opts, token_file, "FILE",
-               "send what FILE holds as a Bearer token (default: what " TOKEN_NAME " holds, if it is set)"),
+               "send what FILE holds as a Bearer token (default for a collector: what " TOKEN_NAME " holds)"),
     OPT_STRING(0, "ca-file", struct push_opts, ca_file, "FILE",
                "certificates (PEM) to check the server's with"),
     OPT_UINT(0, "retries", struct push_opts, retries, "N", "4", NULL,
@@ -44,11 +45,22 @@ static const struct opt options[] = {
                  "give a try up when nothing moves for TIME"),
 };
 
+static int is_collector(const struct push_opts *o, const char *url)
+{
+    size_t n = strcspn(url, "?#"), end = sizeof(COLLECTOR) - 1;
+
+    if (o->to)
+        return !strcmp(o->to, "collector");
+    return n >= end && !strncmp(url + n - end, COLLECTOR, end);
+}
+
 /* ---- the token: never on the command line, where everybody reads it ---- */
 
-static int read_token(const struct push_opts *o, struct buf *out, struct err *e)
+/* The environment's is a collector's. Whoever may put an object somewhere has that in the URL, and the token
+ * of another server is not for this one. */
+static int read_token(const struct push_opts *o, int collector, struct buf *out, struct err *e)
 {
-    const char *own = getenv(TOKEN_NAME);
+    const char *own = collector ? getenv(TOKEN_NAME) : NULL;
 
     if (!o->token_file)
         buf_addstr(out, own ? own : "");
@@ -109,15 +121,6 @@ static int pack(struct parcel *p, const struct session *s, struct err *e)
 
 /* ---- the sending ---- */
 
-static int is_collector(const struct push_opts *o, const char *url)
-{
-    size_t n = strcspn(url, "?#"), end = sizeof(COLLECTOR) - 1;
-
-    if (o->to)
-        return !strcmp(o->to, "collector");
-    return n >= end && !strncmp(url + n - end, COLLECTOR, end);
-}
-
 /* The server's words, on one line each and without what would move a terminal's cursor. */
 static void say_body(const struct buf *body)
 {
@@ -128,6 +131,16 @@ static void say_body(const struct buf *body)
     }
     if (body->len && body->data[body->len - 1] != '\n')
         putchar('\n');
+}
+
+/* A collector's answer is {"ok": true, ...}: it may be false whatever the status is. */
+static int is_refusal(const struct buf *body)
+{
+    struct json_doc *doc = json_parse(buf_str(body), body->len, NULL);
+    int refused = doc && !json_get_bool(json_root(doc), "ok", 1);
+
+    json_free(doc);
+    return refused;
 }
 
 /* Seconds before try number `n` + 1. */
@@ -201,6 +214,9 @@ static int push(const struct push_opts *o, const char *url, const struct session
         say_body(&a.body);
         if (a.status < 200 || a.status > 299)
             rc = err_set(e, "%s: not taken, the server answers %ld", buf_str(&shown), a.status);
+        else if (r.nparts && is_refusal(&a.body))
+            rc = err_set(e, "%s: not taken, the server answers %ld, but says that it is not ok",
+                         buf_str(&shown), a.status);
         else
             log_info("%s, %s: taken (%ld)", p.name, units_size(size, sizeof(size), p.size), a.status);
     }
@@ -223,7 +239,7 @@ static int push_run(const void *values, const struct config *cfg, int argc, char
                              argc ? argv[2] : "");
     if (strncmp(argv[0], "http://", 7) && strncmp(argv[0], "https://", 8))
         return command_usage(&cmd_push, "'%s' is no http:// or https:// URL", argv[0]);
-    rc = read_token(o, &token, &e);
+    rc = read_token(o, is_collector(o, argv[0]), &token, &e);
     if (!rc) {
         warn_plain(argv[0], &token);
         rc = packed_open_meta(&s, argc > 1 ? argv[1] : NULL, &e);

@@ -31,8 +31,8 @@ static const struct setting settings[] = {
 
 /* Names in the environment that begin like settings and are none: what other parts of wprof and its tests
  * read. */
-static const char *const internal_env[] = {"WPROF_MARKS", "WPROF_GPU", "WPROF_GPU_TICK_MS", "WPROF_FLOWS",
-                                           "WPROF_SHARED_DATA"};
+static const char *const internal_env[] = {"WPROF_MARKS", "WPROF_GPU",   "WPROF_GPU_TICK_MS",
+                                           "WPROF_FLOWS", "WPROF_TOKEN", "WPROF_SHARED_DATA"};
 
 struct value {
     char *text, *origin; /* NULL: the default */

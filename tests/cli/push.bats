@@ -42,8 +42,12 @@ assert eval(sys.argv[2]), r' "$1" "$2"
     cmp got/1.meta s/meta.json
     "$WPROF" unpack -o u - <got/1.blob
     diff -r s u
-    WPROF_TOKEN=other "$WPROF" push --to collector "http://$at/x" s
+    WPROF_TOKEN=other run -0 "$WPROF" push --to collector "http://$at/x" s
+    [[ $output != *"no setting"* ]]
     got 2 'h["authorization"] == "Bearer other" and set(r["parts"]) == {"meta", "blob"}'
+    echo full >got/answers
+    run -3 "$WPROF" push "http://$at/api/v1/collector/upload" s
+    [[ $output == *"not taken, the server answers 200, but says that it is not ok"* && $output == *"disk full"* ]]
 }
 
 @test "put: the archive as pack makes it; what stands behind ? is sent and shown nowhere" {
@@ -55,6 +59,12 @@ assert eval(sys.argv[2]), r' "$1" "$2"
     cmp got/1.body a.tar.zst
     "$WPROF" push "http://$at/y" a.tar.zst # packed already
     cmp got/2.body a.tar.zst
+    # a collector's token goes nowhere else, unless it is asked for
+    WPROF_TOKEN=geheim "$WPROF" push "http://$at/z?X-Signature=s" s
+    got 3 '"authorization" not in h'
+    echo geheim >token
+    "$WPROF" push --token-file token "http://$at/z" s
+    got 4 'h["authorization"] == "Bearer geheim"'
 }
 
 @test "a busy server is asked again, from the start, and each time it is said; others are not" {
@@ -98,7 +108,7 @@ assert eval(sys.argv[2]), r' "$1" "$2"
     : >empty
     run -3 "$WPROF" push --token-file empty http://127.0.0.1:1/ s
     [[ $output == *"is empty"* ]]
-    WPROF_TOKEN=$'a\nX-Evil: b' run -3 "$WPROF" push http://127.0.0.1:1/ s
+    WPROF_TOKEN=$'a\nX-Evil: b' run -3 "$WPROF" push --to collector http://127.0.0.1:1/ s
     [[ $output == *"the token is no token"* ]]
     run -3 "$WPROF" push http://127.0.0.1:1/ nothing-here
 }
