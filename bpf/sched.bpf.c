@@ -8,252 +8,12 @@
  * scratch space per CPU.
  */
 #include "bpf/gil.h"
-#include "bpf/late.h"
-#include "bpf/off_task.h"
+#include "bpf/off_late.h"
 #include "bpf/off_wait.h"
 
 #include <bpf/bpf_tracing.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-static __always_inline __u64 off_ring_flags(void)
-{
-    return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > OFF_WAKE_BYTES ? BPF_RB_FORCE_WAKEUP
-                                                                           : BPF_RB_NO_WAKEUP;
-}
-
-/* Half of the ring is for on-CPU samples: stacks go into the other half, spans, which are small, a bit
- * further. */
-static __always_inline int off_room(void)
-{
-    return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE) / 2;
-}
-
-static __always_inline int off_span_room(void)
-{
-    return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) <
-           bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE) / 4 * 3;
-}
-
-/* ---- stacks ---- */
-
-/* Where the current thread leaves its CPU, as far as that tells how long for: pushed off it, for the GIL, or
- * else the stack pointer and the address of its call. */
-static __always_inline __u8 off_place(const struct off_task *o, struct task_struct *t)
-{
-    const struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(t);
-
-    if (o->flags & WIRE_SPAN_PREEMPTED)
-        return 0;
-    if (o->wait.reason == off_config.gil)
-        return 1;
-    return 2 + (((r->sp ^ r->ip) * STACK_GOLDEN >> 32) % (OFF_PLACES - 2));
-}
-
-static __always_inline __u8 *off_short_run(struct off_task *o)
-{
-    return &o->shorts[o->place & (OFF_PLACES - 1)];
-}
-
-/* The bucket that a walk may be taken from; 0: there is no time. What a thread's spans were at a place tells
- * what the next one will be: stacks of short ones are not listed. Where a thread that did not wait was is
- * what on-CPU samples tell. Both get a small part. */
-static __always_inline struct off_bucket *off_may_walk(struct off_cpu *c, int worth, __u64 now)
-{
-    struct off_bucket *b = worth ? &c->waits : &c->rest;
-    __u64 part = worth ? 1 : late_possible() ? 2 * OFF_SMALL_SHARE : OFF_SMALL_SHARE;
-    __u64 passed = now - b->refilled, share = 1000 * part;
-    __s64 most = OFF_BURST_NS / part;
-
-    if (passed > OFF_BURST_NS * 1000ULL) /* it is full after that, whatever the share */
-        passed = OFF_BURST_NS * 1000ULL;
-    b->refilled = now;
-    b->tokens += passed * off_config.walk_permille / share;
-    if (b->tokens > most)
-        b->tokens = most;
-    if (b->tokens > 0)
-        return b;
-    c->stats.over_budget++;
-    return 0;
-}
-
-/* The current task's stack into the ring, as a record of `type`; over budget: only the kernel's part. */
-static __always_inline int off_send_stack(struct off_cpu *c, struct off_bucket *b, void *ctx, __u32 type,
-                                          __u64 ts, __u64 weight, __u32 pad)
-{
-    __u32 cpu = bpf_get_smp_processor_id(), tgid, size;
-    struct task_struct *t = bpf_get_current_task_btf();
-    struct stack_scratch *s = bpf_map_lookup_elem(&off_scratch, &cpu);
-    struct wire_sample *out;
-    struct wire_proc *p;
-    __u64 after;
-
-    if (!s)
-        return -1;
-    out = &s->sample;
-    out->head.type = type;
-    out->head.ts = ts;
-    out->weight = weight;
-    out->cpu = cpu;
-    out->pad = pad;
-    out->flags = 0;
-    out->kernel_n = out->native_n = out->python_n = 0;
-    out->status = WALK_ROOT;
-    out->stack_n = 0;
-    if (t->flags & PF_KTHREAD)
-        out->flags |= WIRE_KTHREAD;
-    else if (!t->mm || task_process_ended(t))
-        out->flags |= WIRE_NO_MM;
-    tgid = t->tgid;
-    p = bpf_map_lookup_elem(&procs, &tgid);
-    out->image = p ? p->image : 0;
-    task_describe(&out->task, t);
-    if (type == WIRE_WAKER && pad) {
-        stack_kernel(s, ctx);
-        size = sizeof(*out) + s->pos * 8;
-    } else {
-        size = stack_take(s, ctx, p);
-    }
-    out->head.size = size;
-    if (size > sizeof(*out) + sizeof(s->words))
-        return -1;
-    if (bpf_ringbuf_output(&samples, out, size, out->stack_n ? BPF_RB_FORCE_WAKEUP : off_ring_flags())) {
-        c->stats.stacks_lost++;
-        return -1;
-    }
-    after = bpf_ktime_get_ns();
-    if (b)
-        b->tokens -= after - ts;
-    c->stats.walks += type != WIRE_WAKER || !pad;
-    c->stats.walk_ns += after - ts;
-    return 0;
-}
-
-/* ---- sums ---- */
-
-static __always_inline void off_sum(struct off_cpu *c, struct off_task *o, __u32 reason, __u64 ns, __u64 now)
-{
-    if (!o->since)
-        o->since = now;
-    reason &= WIRE_OFF_REASONS - 1;
-    o->ns[reason] += ns;
-    o->n[reason]++;
-    c->stats.summed++;
-}
-
-static __always_inline int off_send_sums(struct off_task *o, struct task_struct *t, int ended)
-{
-    struct wire_short *r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
-
-    if (!r)
-        return -1;
-    r->head.type = WIRE_SHORT;
-    r->head.size = sizeof(*r);
-    r->head.ts = o->since ? o->since : bpf_ktime_get_ns();
-    r->ended = ended;
-    r->pad = 0;
-    task_describe(&r->task, t);
-    __builtin_memcpy(r->ns, o->ns, sizeof(r->ns));
-    __builtin_memcpy(r->n, o->n, sizeof(r->n));
-    bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-    o->since = 0;
-    __builtin_memset(o->ns, 0, sizeof(o->ns));
-    __builtin_memset(o->n, 0, sizeof(o->n));
-    return 0;
-}
-
-/* Before the last sums are sent. */
-static __always_inline void off_settle(struct off_task *o, struct task_struct *t, __u64 now)
-{
-    __u32 reason = o->wait.reason & (WIRE_OFF_REASONS - 1);
-
-    exact_left(&o->exact, t, now);
-    o->ns[reason] = exact_settle(&o->exact.owe_blocked, o->ns[reason]);
-    o->ns[WIRE_OFF_RUNNABLE] = exact_settle(&o->exact.owe_runnable, o->ns[WIRE_OFF_RUNNABLE]);
-}
-
-/* ---- stacks of those that are back ---- */
-
-/* Sends a span that lies in its slot. */
-static __always_inline void off_late_span(struct off_cpu *c, struct late *l)
-{
-    if (bpf_ringbuf_output(&samples, &l->span, sizeof(l->span), off_ring_flags()))
-        c->stats.spans_lost++; /* and its time: it was taken from the sums */
-    l->tid = 0;
-}
-
-/* It leaves its CPU before it came to where its stack could be taken. */
-static __always_inline void off_late_give_up(struct off_cpu *c, struct off_task *o, struct task_struct *t)
-{
-    struct late *l;
-
-    if (!__sync_val_compare_and_swap(&o->late, 1, 0))
-        return;
-    l = late_slot(t->pid);
-    if (!l || l->tid != t->pid)
-        return;
-    l->span.stack = WIRE_STACK_BUDGET;
-    off_late_span(c, l);
-}
-
-/* The stack of the current thread, whose kernel's frames are in l. */
-static __always_inline void off_late_stack(struct off_cpu *c, struct late *l, struct task_struct *t)
-{
-    __u64 begin = bpf_ktime_get_ns(), n = l->kernel_n, took;
-    __u32 cpu = bpf_get_smp_processor_id(), tgid = t->tgid, size;
-    struct stack_scratch *s = bpf_map_lookup_elem(&off_scratch, &cpu);
-    struct wire_proc *p = bpf_map_lookup_elem(&procs, &tgid);
-    struct wire_sample *out;
-
-    if (!s || n > WIRE_KERNEL_MAX)
-        return;
-    out = &s->sample;
-    out->head.type = WIRE_BLOCKED;
-    out->head.ts = l->span.head.ts;
-    out->weight = 0;
-    out->cpu = cpu;
-    out->pad = 0;
-    out->flags = 0;
-    out->image = p ? p->image : 0;
-    out->task = l->span.task;
-    out->kernel_n = n;
-    bpf_probe_read_kernel(s->words, n * 8, l->kernel);
-    s->pos = n;
-    size = stack_user(s, p);
-    out->head.size = size;
-    if (size > sizeof(*out) + sizeof(s->words))
-        return;
-    if (bpf_ringbuf_output(&samples, out, size, out->stack_n ? BPF_RB_FORCE_WAKEUP : off_ring_flags()))
-        c->stats.stacks_lost++;
-    else
-        l->span.stack = WIRE_STACK_SENT;
-    took = bpf_ktime_get_ns() - begin;
-    c->stats.walks++;
-    c->stats.walk_ns += took;
-    c->stats.late_ns += took;
-    c->waits.tokens -= took;
-}
-
-/* On the way back to the user's code. Interrupts are off as in the other programs that use the scratch. */
-static int off_late_take(struct bpf_map *map, void *key, void *value)
-{
-    struct task_struct *t = bpf_get_current_task_btf();
-    struct off_task *o = bpf_task_storage_get(&off_tasks, t, 0, 0);
-    struct late *l = value;
-    unsigned long irqs;
-    struct off_cpu *c;
-
-    if (!o || l->tid != t->pid || !__sync_val_compare_and_swap(&o->late, 1, 0))
-        return 0;
-    bpf_local_irq_save(&irqs);
-    c = off_here();
-    if (c) {
-        off_late_stack(c, l, t);
-        off_late_span(c, l);
-    }
-    bpf_local_irq_restore(&irqs);
-    return 0;
-}
 
 /* ---- leaving ---- */
 
@@ -301,21 +61,50 @@ static __always_inline int off_waits_for_length(struct off_task *o, struct task_
            *off_short_run(o) >= OFF_SHORT_RUN_LATE;
 }
 
+/* What becomes of the stack of a thread that leaves: enum wire_stack_state. */
+static __always_inline __u8 off_take(struct off_cpu *c, void *ctx, struct off_task *o, struct task_struct *t,
+                                     __u64 now)
+{
+    int preempted = o->flags & WIRE_SPAN_PREEMPTED;
+    struct off_bucket *b;
+
+    if (!preempted && o->gil_sp && o->gil_same)
+        return WIRE_STACK_SAME;
+    if (off_waits_for_length(o, t)) {
+        o->gil_sp = 0;
+        return WIRE_STACK_LATE;
+    }
+    b = off_may_walk(c, !preempted && *off_short_run(o) < OFF_SHORT_RUN, now);
+    if (b && off_room()) {
+        if (off_send_stack(c, b, ctx, WIRE_BLOCKED, now, 0, 0))
+            o->gil_sp = 0;
+        return WIRE_STACK_SENT;
+    }
+    o->gil_sp = 0;
+    c->stats.no_room += b != 0;
+    return b ? WIRE_STACK_ROOM : WIRE_STACK_BUDGET;
+}
+
+/* The last that is heard of it. */
+static __always_inline void off_died(struct off_cpu *c, struct off_task *o, struct task_struct *t, __u64 now)
+{
+    o->out = 0;
+    off_settle(o, t, now);
+    if (off_send_sums(o, t, 1))
+        for (int i = 0; i < WIRE_OFF_REASONS; i++)
+            c->stats.sums_lost += o->ns[i];
+}
+
 enum { SYSCALL_SCHED_YIELD = 24 }; /* arch/x86/entry/syscalls/syscall_64.tbl */
 
 static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_task *o, struct task_struct *t,
                                      int preempted, __u64 now)
 {
     __u32 state = off_state(t);
-    struct off_bucket *b;
 
     off_late_give_up(c, o, t);
     if (state & TASK_DEAD) {
-        o->out = 0;
-        off_settle(o, t, now);
-        if (off_send_sums(o, t, 1))
-            for (int i = 0; i < WIRE_OFF_REASONS; i++)
-                c->stats.sums_lost += o->ns[i];
+        off_died(c, o, t, now);
         return;
     }
     c->stats.switches++;
@@ -338,82 +127,11 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
         if (!preempted && o->wait.syscall == SYSCALL_SCHED_YIELD)
             o->flags |= WIRE_SPAN_YIELD;
     }
-    preempted = o->flags & WIRE_SPAN_PREEMPTED;
     o->place = off_place(o, t);
-    if (!preempted && o->gil_sp && o->gil_same) {
-        o->stack = WIRE_STACK_SAME;
-        return;
-    }
-    if (off_waits_for_length(o, t)) {
-        o->stack = WIRE_STACK_LATE;
-        o->gil_sp = 0;
-        return;
-    }
-    b = off_may_walk(c, !preempted && *off_short_run(o) < OFF_SHORT_RUN, now);
-    if (!b) {
-        o->stack = WIRE_STACK_BUDGET;
-    } else if (!off_room()) {
-        o->stack = WIRE_STACK_ROOM;
-        c->stats.no_room++;
-    } else {
-        o->stack = WIRE_STACK_SENT;
-        if (off_send_stack(c, b, ctx, WIRE_BLOCKED, now, 0, 0))
-            o->gil_sp = 0;
-        return;
-    }
-    o->gil_sp = 0;
+    o->stack = off_take(c, ctx, o, t, now);
 }
 
 /* ---- coming back ---- */
-
-static __always_inline void off_fill_span(struct wire_span *r, struct off_task *o, struct task_struct *t,
-                                          __u64 blocked, __u64 runnable, __u64 now)
-{
-    __u32 tgid = t->tgid;
-    struct wire_proc *p;
-
-    r->head.type = WIRE_SPAN;
-    r->head.size = sizeof(*r);
-    r->head.ts = o->out;
-    task_describe(&r->task, t);
-    r->blocked = blocked;
-    r->runnable = runnable;
-    r->woken = o->woken;
-    r->queued = o->queued ? o->queued : o->woken;
-    r->ran = now;
-    r->wait = o->wait;
-    r->gil = o->gil;
-    p = bpf_map_lookup_elem(&procs, &tgid);
-    r->image = p ? p->image : 0;
-    r->cpu = o->cpu;
-    r->flags = o->flags | (t->flags & PF_KTHREAD ? WIRE_SPAN_KTHREAD : 0);
-    r->stack = o->stack;
-}
-
-/* Into the thread's slot until its stack is taken. -1: that can't be. */
-static __always_inline int off_late(struct off_cpu *c, struct off_task *o, struct task_struct *t,
-                                    __u64 blocked, __u64 runnable, __u64 now)
-{
-    struct late *l;
-    long n;
-
-    if (!late_possible() || o->stack != WIRE_STACK_LATE || o->flags & WIRE_SPAN_OPEN ||
-        !off_may_walk(c, 1, now))
-        return -1;
-    l = late_slot(t->pid);
-    if (!l || __sync_val_compare_and_swap(&l->tid, 0, t->pid))
-        return -1;
-    o->stack = WIRE_STACK_BUDGET; /* until it is taken */
-    off_fill_span(&l->span, o, t, blocked, runnable, now);
-    n = bpf_get_task_stack(t, l->kernel, sizeof(l->kernel), 0);
-    l->kernel_n = n > 0 ? (__u32)n / 8 : 0;
-    if (bpf_task_work_schedule_resume_impl(t, &l->work, &lates, off_late_take, 0)) {
-        l->tid = 0;
-        return -1;
-    }
-    o->late = 1;
-    return 0;
-}
 
 static __always_inline int off_send_span(struct off_cpu *c, struct off_task *o, struct task_struct *t,
                                          __u64 blocked, __u64 runnable, __u64 now)
