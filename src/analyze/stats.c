@@ -119,40 +119,7 @@ uint64_t stats_random(struct stats_random *r)
     return x;
 }
 
-double stats_random_unit(struct stats_random *r)
-{
-    return (double)(stats_random(r) >> 11) * 0x1p-53;
-}
-
 size_t stats_random_below(struct stats_random *r, size_t n)
 {
     return (size_t)(((unsigned __int128)stats_random(r) * n) >> 64);
-}
-
-/* Box and Muller. */
-double stats_random_normal(struct stats_random *r)
-{
-    double u = stats_random_unit(r), v = stats_random_unit(r);
-
-    return sqrt(-2 * log1p(-u)) * cos(2 * M_PI * v);
-}
-
-/* By products of uniform numbers, in parts whose mean exp() can bear. */
-uint64_t stats_random_poisson(struct stats_random *r, double mean)
-{
-    uint64_t n = 0;
-
-    if (mean > 1e4) { /* the normal distribution is within a percent of a standard deviation there */
-        double x = round(mean + sqrt(mean) * stats_random_normal(r));
-
-        return x > 0 ? (uint64_t)x : 0;
-    }
-    while (mean > 0) {
-        double part = mean > 500 ? 500 : mean, limit = exp(-part), product = stats_random_unit(r);
-
-        for (; product > limit; n++)
-            product *= stats_random_unit(r);
-        mean -= part;
-    }
-    return n;
 }

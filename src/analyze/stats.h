@@ -27,9 +27,6 @@ struct stats_random {
 };
 
 uint64_t stats_random(struct stats_random *r);
-double stats_random_unit(struct stats_random *r); /* [0, 1) */
 size_t stats_random_below(struct stats_random *r, size_t n);
-double stats_random_normal(struct stats_random *r);
-uint64_t stats_random_poisson(struct stats_random *r, double mean);
 
 #endif

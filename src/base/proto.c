@@ -26,13 +26,6 @@ void proto_fixed64(struct buf *b, unsigned field, uint64_t v)
     buf_add(b, le, sizeof(le));
 }
 
-void proto_bytes(struct buf *b, unsigned field, const void *p, size_t n)
-{
-    tag(b, field, WIRE_BYTES);
-    buf_add_varint(b, n);
-    buf_add(b, p, n);
-}
-
 void proto_str(struct buf *b, unsigned field, const char *s)
 {
     size_t n = strlen(s), at = proto_begin(b, field);

@@ -9,7 +9,6 @@
 void proto_u64(struct buf *b, unsigned field,
                uint64_t v); /* also enum, bool, and int64 that is not negative */
 void proto_fixed64(struct buf *b, unsigned field, uint64_t v);
-void proto_bytes(struct buf *b, unsigned field, const void *p, size_t n);
 void proto_str(struct buf *b, unsigned field, const char *s); /* bytes that are not UTF-8 become U+FFFD */
 
 /* A message inside: at = proto_begin(b, 11); ... proto_end(b, at). Its length is put in front when it is

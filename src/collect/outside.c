@@ -258,7 +258,8 @@ void outside_forked(struct outside *o, uint32_t pid, uint32_t parent, uint64_t t
     enter_process(o, pid)->parent = parent;
 }
 
-void outside_image(struct outside *o, uint32_t pid, uint64_t ts)
+/* Its mappings are read. */
+static void new_image(struct outside *o, uint32_t pid, uint64_t ts)
 {
     struct perf_record r = {.kind = PERF_KIND_EXEC, .ts = ts, .pid = pid, .tid = pid};
     struct outside_process *op = outside_find_process(o, pid);
@@ -368,7 +369,8 @@ int outside_alive(const struct outside *o)
     return n;
 }
 
-uint64_t outside_run_ns(struct outside *o)
+/* CPU time seen; also enters each thread's in the store. */
+static uint64_t sum_run(struct outside *o)
 {
     uint64_t sum = o->ended_ns;
 
@@ -445,12 +447,12 @@ static void scan_image(struct outside *o, struct outside_process *p, uint64_t no
     char c;
 
     if (p->image_fd >= 0 && pread(p->image_fd, &c, 1, 0) == 0) {
-        outside_image(o, p->pid, now);
+        new_image(o, p->pid, now);
         return;
     }
     if (now - p->born_ns < YOUNG_NS && !proctask_stat((pid_t)p->pid, (pid_t)p->pid, &st) &&
         st.stack_start != p->stack_start)
-        outside_image(o, p->pid, now);
+        new_image(o, p->pid, now);
 }
 
 /* Has any process or thread begun since the last scan? Where that can't be told, maybe. */
@@ -572,7 +574,7 @@ void outside_counters(struct outside *o)
     if (o->ctx->ring)
         send_sums(o);
 
-    store_set_counter(s, "target.cpu_ns", outside_run_ns(o));
+    store_set_counter(s, "target.cpu_ns", sum_run(o));
     store_set_counter(s, "cpu.nostack", o->taker.nostack);
     store_set_counter(s, "cpu.before_exec", o->stats.before_exec);
     store_set_counter(s, "cpu.names_lost", o->taker.pythons.names_lost);

@@ -162,7 +162,6 @@ struct outside_process *outside_find_process(const struct outside *o, uint32_t p
 struct outside_thread *outside_thread(struct outside *o, uint32_t pid, uint32_t tid, uint64_t ts);
 /* The process pid began at ts as a copy of `parent`. */
 void outside_forked(struct outside *o, uint32_t pid, uint32_t parent, uint64_t ts);
-void outside_image(struct outside *o, uint32_t pid, uint64_t ts); /* a new image; its mappings are read */
 void outside_rename(struct outside *o, struct outside_thread *t, const char *name, uint64_t ts);
 void outside_ended(struct outside *o, struct outside_thread *t, uint64_t ts);
 void outside_sweep(struct outside *o); /* forgets the ended; nothing may point to them any more */
@@ -173,8 +172,6 @@ struct process *outside_walked(struct outside *o, const struct outside_thread *t
 
 /* Looks for Python in mappings that came since they were last read, where nobody tells of new ones. */
 void outside_find_python(struct outside *o, struct process *p, uint64_t ts);
-
-uint64_t outside_run_ns(struct outside *o); /* CPU time seen; also enters each thread's in the store */
 
 /* ---- what they do ---- */
 

@@ -36,7 +36,8 @@ void pythons_ids(struct pythons *py, struct store_visit *v)
     store_visit_frame(v, &py->unnamed);
 }
 
-struct py_mem pythons_memory(struct pythons *py, const struct process *p)
+/* Its memory, while it lives; borrowed until the next call. */
+static struct py_mem memory_of(struct pythons *py, const struct process *p)
 {
     if (!py->memory)
         py->memory = py_process_new(0);
@@ -173,7 +174,7 @@ void pythons_check(struct pythons *py, struct process *p)
 
     if (!x || x->checked || p->gone || !p->ns_tgid)
         return;
-    mem = pythons_memory(py, p);
+    mem = memory_of(py, p);
     /* Not there: it ends, or begins another program. */
     if (py_mem_read(&mem, x->target.proc.runtime + x->target.layout.interp_head, &interp, sizeof(interp)))
         return;
@@ -212,7 +213,7 @@ static uint32_t read_code(struct pythons *py, const struct process *p, const str
     int rc = -1;
 
     if (!p->gone && p->ns_tgid) {
-        struct py_mem mem = pythons_memory(py, p);
+        struct py_mem mem = memory_of(py, p);
 
         rc = py_code_read(&c, &mem, &x->target.layout, f);
     }

@@ -67,9 +67,6 @@ void pythons_check(struct pythons *py, struct process *p);
 struct store_visit;
 void pythons_ids(struct pythons *py, struct store_visit *v); /* model/store_visit.h */
 
-/* Its memory, while it lives; borrowed until the next call. */
-struct py_mem pythons_memory(struct pythons *py, const struct process *p);
-
 /* The store's frame for one of the process's Python frames. p->python is not NULL. */
 uint32_t pythons_frame(struct pythons *py, struct process *p, const struct py_frame *f);
 

@@ -510,8 +510,3 @@ void graph_cover(struct graph *g, const struct graph_coverage *c)
         vec_push(&g->coverage);
     g->coverage.a[i] = own;
 }
-
-void *graph_cgraph(const struct graph *g)
-{
-    return graph_store_cgraph(g->store);
-}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The graph view: who talks to whom, over what, on which hardware. Typed nodes and edges, their kinds in
- * graph_kinds.def; kept in libcgraph where wprof is built with it (graph_cgraph.c), so that pictures are laid
- * out from the same graph. Formats: wprof-topology(5).
+ * graph_kinds.def; kept in libcgraph where wprof is built with it (graph_cgraph.c). Formats:
+ * wprof-topology(5).
  *
  * Adding what is there already gives what is there: a node is its kind, namespace and key fields, an edge its
  * kind and ends. Texts are copied into the graph and live as long as it. libcgraph has state of its own: one
@@ -222,8 +222,5 @@ void graph_group_put(struct graph *g, struct graph_group *group, struct graph_no
 const char *graph_sources_joined(struct graph *g, const char *have, const char *more);
 
 void graph_cover(struct graph *g, const struct graph_coverage *c); /* copies; replaces that of the source */
-
-/* The Agraph_t of it, for libgvc; NULL where wprof is built without libcgraph. */
-void *graph_cgraph(const struct graph *g);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph's parts are records bound to libcgraph's nodes, edges and subgraphs: one graph in memory, which
- * libgvc lays out as it is. */
+/* A graph's parts are records bound to libcgraph's nodes, edges and subgraphs: one graph in memory. */
 #include "model/graph_store.h"
 
 #include <graphviz/cgraph.h>
@@ -75,9 +74,4 @@ struct graph_group *graph_store_group(struct graph_store *s, const struct graph_
 void graph_store_put(const struct graph_group *group, const struct graph_node *n)
 {
     agsubnode(group->handle, n->handle, 1);
-}
-
-void *graph_store_cgraph(const struct graph_store *s)
-{
-    return s->g;
 }

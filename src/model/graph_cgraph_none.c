@@ -47,8 +47,3 @@ struct graph_group *graph_store_group(struct graph_store *s, const struct graph_
 }
 
 void graph_store_put(const struct graph_group *group, const struct graph_node *n) {}
-
-void *graph_store_cgraph(const struct graph_store *s)
-{
-    return NULL;
-}

@@ -72,7 +72,12 @@ static void outside_end(struct graph *g, struct outside was)
     g->source = was.source;
 }
 
-void graph_id_of(const struct graph_node *n, struct graph_id *id, struct graph_id_text *text)
+/* A node's identity in another graph: what of it is numbers. */
+struct id_text {
+    char field[GRAPH_FIELDS][24];
+};
+
+static void id_of(const struct graph_node *n, struct graph_id *id, struct id_text *text)
 {
     *id = (struct graph_id){.kind = n->kind, .ns = n->ns, .instance = *n->instance ? n->instance : NULL};
     for (unsigned i = 0; graph_field(n->kind, i); i++) {
@@ -95,13 +100,13 @@ void graph_id_of(const struct graph_node *n, struct graph_id *id, struct graph_i
 struct graph_node *graph_merge_node(struct graph *into, const struct graph_node *n, enum graph_merge how,
                                     const char *ns)
 {
-    struct graph_id_text text;
+    struct id_text text;
     struct graph_id id;
     struct outside was = outside_begin(into);
     struct graph_node *to;
     int is_new;
 
-    graph_id_of(n, &id, &text);
+    id_of(n, &id, &text);
     if (ns && !strcmp(n->ns, GRAPH_LOCAL))
         id.ns = ns;
     is_new = !graph_find(into, &id);
@@ -170,10 +175,10 @@ void graph_merge(struct graph *into, const struct graph *from, enum graph_merge 
 
 struct graph_node *graph_node_in(const struct graph *g, const struct graph_node *n)
 {
-    struct graph_id_text text;
+    struct id_text text;
     struct graph_id id;
 
-    graph_id_of(n, &id, &text);
+    id_of(n, &id, &text);
     return graph_find(g, &id);
 }
 

@@ -10,13 +10,6 @@ enum graph_merge {
     GRAPH_LATER,  /* a later snapshot: its counts, weights and attributes replace, first and last widen */
 };
 
-/* A node's identity, for graph_add() and graph_find() in another graph. `text` holds what of it is numbers.
- */
-struct graph_id_text {
-    char field[GRAPH_FIELDS][24];
-};
-void graph_id_of(const struct graph_node *n, struct graph_id *id, struct graph_id_text *text);
-
 /* Puts all of `from` into `into`. Where ns is not NULL, nodes of the namespace "local" get that one. */
 void graph_merge(struct graph *into, const struct graph *from, enum graph_merge how, const char *ns);
 

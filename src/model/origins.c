@@ -28,7 +28,8 @@ static int hosts_differ(const struct origins *o)
     return 0;
 }
 
-void origins_label(const struct store *s, uint32_t origin, struct buf *out)
+/* "node1 rank 3": what tells it from the session's others; nothing where it is alone. Appended. */
+static void add_label(const struct store *s, uint32_t origin, struct buf *out)
 {
     const struct origin *o = origins_get(&s->origins, origin);
     const char *between = "";
@@ -50,7 +51,7 @@ char *origins_task_name(const struct store *s, const struct task *t, const char 
 
     buf_addstr(&out, *comm ? comm : otherwise);
     if (t)
-        origins_label(s, t->origin, &label);
+        add_label(s, t->origin, &label);
     if (label.len)
         buf_addf(&out, " [%s]", label.data);
     buf_release(&label);

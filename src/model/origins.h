@@ -57,9 +57,6 @@ static inline const struct origin *origins_get(const struct origins *o, uint32_t
 struct store;
 struct task;
 
-/* "node1 rank 3": what tells it from the session's others; nothing where it is alone. Appended. */
-void origins_label(const struct store *s, uint32_t origin, struct buf *out);
-
 /* A task's name for people: "python3", where the session has several origins "python3 [node1 rank 3]".
  * `otherwise` stands for one without a name, and for NULL. Owned by the caller. */
 char *origins_task_name(const struct store *s, const struct task *t, const char *otherwise);

@@ -649,11 +649,6 @@ int bpfside_get_proc(struct bpfside *b, uint32_t tgid, struct wire_proc *p)
     return bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.procs), &tgid, p);
 }
 
-void bpfside_del_proc(struct bpfside *b, uint32_t tgid)
-{
-    bpf_map_delete_elem(bpf_map__fd(b->skel->maps.procs), &tgid);
-}
-
 int bpfside_set_layout(struct bpfside *b, uint32_t i, const struct py_layout *l)
 {
     uint8_t value[(sizeof(*l) + 7) & ~7u] = {0}; /* an array's values are copied in multiples of 8 bytes */

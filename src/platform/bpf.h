@@ -106,7 +106,6 @@ int bpfside_holders(struct bpfside *b, int all, struct bpfside_holders *out, str
 int bpfside_add_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p);
 int bpfside_set_proc(struct bpfside *b, uint32_t tgid, const struct wire_proc *p); /* one that is there */
 int bpfside_get_proc(struct bpfside *b, uint32_t tgid, struct wire_proc *p);
-void bpfside_del_proc(struct bpfside *b, uint32_t tgid);
 
 /* Of processes that run CPython; all give 0 or -errno. */
 int bpfside_set_layout(struct bpfside *b, uint32_t i, const struct py_layout *l);

@@ -125,8 +125,6 @@ int bpfside_get_proc(struct bpfside *b, uint32_t tgid, struct wire_proc *p)
     return -ENOSYS;
 }
 
-void bpfside_del_proc(struct bpfside *b, uint32_t tgid) {}
-
 int bpfside_set_layout(struct bpfside *b, uint32_t i, const struct py_layout *l)
 {
     return -ENOSYS;

@@ -10,7 +10,8 @@
 
 #define CRC32_POLY 0xedb88320u
 
-uint32_t debugfile_crc32(uint32_t crc, const void *p, size_t n)
+/* The CRC-32 of a .gnu_debuglink (that of IEEE 802.3, reflected), continuing from crc (0 to start). */
+static uint32_t crc32_of(uint32_t crc, const void *p, size_t n)
 {
     uint32_t table[256];
     const uint8_t *s = p;
@@ -94,7 +95,7 @@ static int belongs(const struct debugfile *d, const struct elf *f, uint32_t crc)
 
     if (n && elf_build_id(&d->elf, theirs))
         return has_build_id(&d->elf, ours, n);
-    return debugfile_crc32(0, d->elf.p, d->elf.n) == crc;
+    return crc32_of(0, d->elf.p, d->elf.n) == crc;
 }
 
 static int try_link(struct debugfile *d, const struct elf *f, uint32_t crc, char *path)

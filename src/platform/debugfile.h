@@ -34,7 +34,4 @@ void debugfile_release(struct debugfile *d);
 /* Appends the ELF image inside .gnu_debugdata (xz). 0; -1 with `e` set when there is none or it is broken. */
 int debugfile_mini(const struct elf *f, struct buf *image, struct err *e);
 
-/* The CRC-32 of a .gnu_debuglink (that of IEEE 802.3, reflected), continuing from crc (0 to start). */
-uint32_t debugfile_crc32(uint32_t crc, const void *p, size_t n);
-
 #endif

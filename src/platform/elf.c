@@ -333,49 +333,6 @@ size_t elf_build_id(const struct elf *f, uint8_t id[ELF_BUILD_ID_MAX])
     return len;
 }
 
-int elf_offset_to_vaddr(const struct elf *f, uint64_t offset, uint64_t *vaddr)
-{
-    for (size_t i = 0; i < f->segments_n; i++) {
-        const struct elf_segment *s = &f->segments[i];
-
-        if (s->type == PT_LOAD && offset >= s->offset && offset - s->offset < s->filesz) {
-            *vaddr = s->vaddr + (offset - s->offset);
-            return 0;
-        }
-    }
-    return -1;
-}
-
-int elf_vaddr_to_offset(const struct elf *f, uint64_t vaddr, uint64_t *offset)
-{
-    for (size_t i = 0; i < f->segments_n; i++) {
-        const struct elf_segment *s = &f->segments[i];
-
-        if (s->type == PT_LOAD && vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
-            *offset = s->offset + (vaddr - s->vaddr);
-            return 0;
-        }
-    }
-    return -1;
-}
-
-int elf_low_exec_vaddr(const struct elf *f, uint64_t *vaddr)
-{
-    int rc = -1;
-
-    for (size_t i = 0; i < f->segments_n; i++) {
-        const struct elf_segment *s = &f->segments[i];
-
-        if (s->type != PT_LOAD || !(s->flags & PF_X) || (!rc && s->vaddr >= *vaddr))
-            continue;
-        *vaddr = s->vaddr;
-        rc = 0;
-    }
-    if (!rc)
-        *vaddr &= ~(uint64_t)(PAGE - 1);
-    return rc;
-}
-
 int elf_symtab_open(const struct elf *f, uint32_t sh_type, struct elf_symtab *t, struct err *e)
 {
     const struct elf_section *s = elf_section_of_type(f, sh_type);

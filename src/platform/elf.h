@@ -73,14 +73,6 @@ size_t elf_build_id(const struct elf *f, uint8_t id[ELF_BUILD_ID_MAX]);
 size_t elf_build_id_of_notes(const void *notes, size_t n,
                              uint8_t id[ELF_BUILD_ID_MAX]); /* of a raw note segment */
 
-/* Between file offsets and virtual addresses, by the PT_LOAD that holds them: 0, or -1 when none does. */
-int elf_offset_to_vaddr(const struct elf *f, uint64_t offset, uint64_t *vaddr);
-int elf_vaddr_to_offset(const struct elf *f, uint64_t vaddr, uint64_t *offset);
-
-/* The lowest p_vaddr of an executable PT_LOAD, rounded down to a page (4096): what unwind rows count from.
- * -1: none. */
-int elf_low_exec_vaddr(const struct elf *f, uint64_t *vaddr);
-
 /* The start of the function around vaddr, by .eh_frame_hdr, which stripped files have too. 0, or -1: not
  * known. */
 int elf_function_start(const struct elf *f, uint64_t vaddr, uint64_t *start);

@@ -126,7 +126,8 @@ static int load(struct api *api, void *library, struct err *e)
 
 /* ---- one GPU ---- */
 
-void nvml_pci_name(const char *from, char to[24])
+/* "00000000:3B:00.0" gives "0000:3b:00.0". */
+static void pci_name(const char *from, char to[24])
 {
     size_t domain = strcspn(from, ":");
 
@@ -218,7 +219,7 @@ static void read_links(struct nvml_gpu *g, device d, const struct api *api)
             link.is_switch = type == REMOTE_SWITCH ? 1 : type == REMOTE_GPU ? 0 : -1;
         if (TRY(api->link_pci, d, i, &pci)) {
             pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
-            nvml_pci_name(pci.bus_id, link.pci);
+            pci_name(pci.bus_id, link.pci);
         }
         if (!strncmp(link.pci, "0000:00:00", 10)) /* switches of later generations do not tell */
             link.pci[0] = '\0';
@@ -238,7 +239,7 @@ static int read_gpu(struct nvml *n, unsigned index, const struct api *api)
     if (api->by_index(index, &d) != SUCCESS || api->pci(d, &pci) != SUCCESS)
         return -1;
     pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
-    nvml_pci_name(pci.bus_id, g.pci);
+    pci_name(pci.bus_id, g.pci);
     (void)TRY(api->name, d, g.name, sizeof(g.name));
     (void)TRY(api->uuid, d, g.uuid, sizeof(g.uuid));
     if (TRY(api->minor, d, &minor))

@@ -48,7 +48,4 @@ struct nvml {
 int nvml_read(struct nvml *n, struct err *e);
 void nvml_release(struct nvml *n);
 
-/* "00000000:3B:00.0" gives "0000:3b:00.0". */
-void nvml_pci_name(const char *from, char to[24]);
-
 #endif

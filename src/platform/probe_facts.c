@@ -63,7 +63,8 @@ char *probe_line(const char *root, const char *path)
     return line;
 }
 
-long probe_number(const char *root, const char *path)
+/* PROBE_ABSENT */
+static long number_in(const char *root, const char *path)
 {
     char *line = probe_line(root, path), *end = NULL;
     long v = line ? strtol(line, &end, 10) : PROBE_ABSENT;
@@ -230,9 +231,9 @@ void probe_facts_read(struct probe_facts *f, const char *root)
     *f = (struct probe_facts){0};
     read_kernel(&f->kernel, root);
     read_self(&f->self, root);
-    f->sysctl.paranoid = probe_number(root, "/proc/sys/kernel/perf_event_paranoid");
-    f->sysctl.ptrace_scope = probe_number(root, "/proc/sys/kernel/yama/ptrace_scope");
-    f->sysctl.kptr_restrict = probe_number(root, "/proc/sys/kernel/kptr_restrict");
+    f->sysctl.paranoid = number_in(root, "/proc/sys/kernel/perf_event_paranoid");
+    f->sysctl.ptrace_scope = number_in(root, "/proc/sys/kernel/yama/ptrace_scope");
+    f->sysctl.kptr_restrict = number_in(root, "/proc/sys/kernel/kptr_restrict");
     f->kallsyms = read_kallsyms(root);
     probe_place_read(&f->place, root, f->kernel.release, &f->self);
 }

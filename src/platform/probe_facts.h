@@ -76,8 +76,7 @@ struct buf;
 
 int probe_read(const char *root, const char *path, struct buf *out); /* replaces; -1: can't be read */
 int probe_exists(const char *root, const char *path);
-char *probe_line(const char *root, const char *path);  /* the first line, owned; NULL */
-long probe_number(const char *root, const char *path); /* PROBE_ABSENT */
+char *probe_line(const char *root, const char *path); /* the first line, owned; NULL */
 void probe_place_read(struct probe_place *p, const char *root, const char *release,
                       const struct probe_self *self);
 

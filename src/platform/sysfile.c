@@ -58,15 +58,6 @@ int sysfile_number(const char *text, uint64_t *v)
     return end == text ? -1 : 0;
 }
 
-int sysfile_read_number(int root, const char *path, uint64_t *v)
-{
-    struct buf b = {0};
-    int rc = sysfile_read_path(root, path, &b) ? -1 : sysfile_number(b.data, v);
-
-    buf_release(&b);
-    return rc;
-}
-
 int sysfile_key(const char *text, const char *key, uint64_t *v)
 {
     size_t n = strlen(key);

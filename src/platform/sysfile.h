@@ -23,7 +23,6 @@ int sysfile_read_path(int root, const char *path, struct buf *out); /* opened an
 
 /* The whole number that the text begins with, after blanks. -1: none there. */
 int sysfile_number(const char *text, uint64_t *v);
-int sysfile_read_number(int root, const char *path, uint64_t *v);
 
 /* The number after `key` in the line that begins with it: "MemFree:  123 kB", "nr_throttled 7". -1: no such
  * line. */

@@ -162,7 +162,8 @@ static uint32_t enter_task(struct marks_senders *s, struct marks_sender *x)
     return id;
 }
 
-int marks_senders_task(struct marks_senders *s, uint32_t sender, int last, uint32_t *task)
+/* marks_senders_thread() of its main thread. */
+static int task_of(struct marks_senders *s, uint32_t sender, int last, uint32_t *task)
 {
     struct marks_sender *x = &s->list.a[sender];
 
@@ -209,7 +210,7 @@ int marks_senders_thread(struct marks_senders *s, uint32_t sender, pid_t tid, in
     const struct marks_sender *x = &s->list.a[sender];
     uint64_t *found;
 
-    if (!marks_senders_task(s, sender, last, task))
+    if (!task_of(s, sender, last, task))
         return 0;
     if (!*task || !tid || tid == x->pid)
         return 1;

@@ -34,16 +34,13 @@ void marks_senders_release(struct marks_senders *s);
  */
 uint32_t marks_senders_find(struct marks_senders *s, pid_t pid, uid_t uid, pid_t claimed, uint64_t ts);
 
-/* Its task in *task: 0 is the whole recording's, for marks from outside of what is recorded. Returns 0 while
- * that can't be said yet, for no collector has met the process. last: nobody will, then it is entered. */
-int marks_senders_task(struct marks_senders *s, uint32_t sender, int last, uint32_t *task);
-
 /* The thread in wprof's pid namespace that names itself `own` in the sender's; `own` where that can't be
  * seen. */
 pid_t marks_senders_tid(struct marks_senders *s, uint32_t sender, pid_t own);
 
-/* The same as marks_senders_task() of one of its threads. With `last` it is the process's task, where no
- * collector has met the thread. */
+/* The task of one of its threads in *task: 0 is the whole recording's, for marks from outside of what is
+ * recorded. Returns 0 while that can't be said yet, for no collector has met the process. last: nobody will:
+ * then it is entered, and stands for threads that none has met. */
 int marks_senders_thread(struct marks_senders *s, uint32_t sender, pid_t tid, int last, uint32_t *task);
 
 #endif

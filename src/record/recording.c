@@ -145,7 +145,8 @@ int recording_begin(struct recording *rec, int epoll, int *polled, struct err *e
     return 0;
 }
 
-const char *recording_flush(struct recording *rec, uint64_t t, int running)
+/* recording_turn(), whatever the time. */
+static const char *flush(struct recording *rec, uint64_t t, int running)
 {
     struct err e = {0};
     enum sink_state state;
@@ -173,7 +174,7 @@ const char *recording_turn(struct recording *rec, uint64_t now, int running)
         return NULL;
     collectors_poll_all(&rec->collectors);
     marks_poll(rec->marks);
-    over = recording_flush(rec, clock_monotonic(), running);
+    over = flush(rec, clock_monotonic(), running);
     live_draw(&rec->live, now - rec->begin, rec->sink.samples, rec->sink.w ? session_bytes(rec->sink.w) : 0);
     rec->next = now + ring_turn(&rec->sink.ring);
     return over;
@@ -192,7 +193,7 @@ void recording_stop(struct recording *rec, const char *reason, const struct rusa
     marks_stop(rec->marks, end);
     /* What accounts tell of the whole run says nothing of a ring's window. */
     cost_report(&rec->cost, &rec->store, rec->ctx.targets.a, ring ? 0 : rec->ntargets, ring ? NULL : ended);
-    recording_flush(rec, end, running); /* whatever it says: this is the end */
+    flush(rec, end, running); /* whatever it says: this is the end */
     if (!rec->begin)
         about_start(&rec->meta, end);
     if (rec->sink.w)

@@ -52,10 +52,8 @@ void recording_no_marks(struct recording *rec, const struct err *why);
 /* Collectors count from here. *polled: some are to be polled by time. -1 with `e`. */
 int recording_begin(struct recording *rec, int epoll, int *polled, struct err *e);
 
-/* What they count goes to the session. Gives why the recording is over with that, a constant; NULL: it goes
- * on. `running`: so does the command. */
-const char *recording_flush(struct recording *rec, uint64_t now, int running);
-/* The same once its time has come. */
+/* What they count goes to the session once its time has come. Gives why the recording is over with that, a
+ * constant; NULL: it goes on. `running`: so does the command. */
 const char *recording_turn(struct recording *rec, uint64_t now, int running);
 
 /* No more is recorded. `ended`: the command's resources where it was waited for, or NULL. */

@@ -46,7 +46,9 @@ static void add_characters(struct buf *out, const uint8_t *p, size_t bytes, unsi
     }
 }
 
-int py_str_read(struct buf *out, const struct py_mem *mem, const struct py_layout *lay, uint64_t addr)
+/* These append UTF-8 to out. -1, and nothing appended, when it is no str object that code can be named by.
+ */
+static int read_str(struct buf *out, const struct py_mem *mem, const struct py_layout *lay, uint64_t addr)
 {
     struct str_head h;
     uint8_t raw[PY_TEXT_MAX * 4];
@@ -64,7 +66,8 @@ int py_str_read(struct buf *out, const struct py_mem *mem, const struct py_layou
     return 0;
 }
 
-int py_str_decode(struct buf *out, const struct py_str *s)
+/* As BPF copied it. */
+static int decode_str(struct buf *out, const struct py_str *s)
 {
     if ((s->kind != 1 && s->kind != 2 && s->kind != 4) || s->n > PY_NAME_MAX)
         return -1;
@@ -128,7 +131,7 @@ static char *str_dup(const struct py_mem *mem, const struct py_layout *lay, uint
 {
     struct buf b = {0};
 
-    if (py_str_read(&b, mem, lay, addr)) {
+    if (read_str(&b, mem, lay, addr)) {
         buf_release(&b);
         return NULL;
     }
@@ -160,7 +163,7 @@ static char *copy_dup(const struct py_str *s)
 {
     struct buf b = {0};
 
-    if (py_str_decode(&b, s))
+    if (decode_str(&b, s))
         return NULL;
     return b.data ? buf_detach(&b) : mem_strdup("");
 }

@@ -40,14 +40,6 @@ void py_lines_release(struct py_lines *l);
 void py_lines_decode(struct py_lines *l, unsigned version, uint32_t firstline, const uint8_t *p, size_t n);
 uint32_t py_lines_find(const struct py_lines *l, int32_t lasti); /* 0: none */
 
-/* ---- names ---- */
-
-/* Both append UTF-8 to out. -1, and nothing appended, when it is no str object that code can be named by. */
-int py_str_read(struct buf *out, const struct py_mem *mem, const struct py_layout *lay, uint64_t addr);
-int py_str_decode(struct buf *out, const struct py_str *s); /* as BPF copied it */
-
-/* ---- code objects ---- */
-
 struct py_code {
     char *name; /* qualified from 3.11 on */
     char *file;

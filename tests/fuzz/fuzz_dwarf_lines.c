@@ -4,6 +4,7 @@
 #include "platform/dwarf.h"
 #include "platform/elf.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,7 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (elf_open_mem(&f, data, size, NULL))
         return 0;
-    elf_low_exec_vaddr(&f, &low);
+    for (size_t i = 0; i < f.segments_n; i++)
+        if (f.segments[i].type == PT_LOAD && f.segments[i].flags & PF_X)
+            low = f.segments[i].vaddr;
     elf_close(&f);
     for (size_t i = 0; i < ADDRS; i++)
         addrs[i] = low + i * 4;

@@ -68,20 +68,18 @@ static void find_stubs(const struct elf *f, const uint64_t *addrs)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t id[ELF_BUILD_ID_MAX];
-    uint64_t addrs[ADDRS], low = 0, offset;
+    uint64_t addrs[ADDRS], start;
     struct buf mini = {0};
     struct elf f;
 
     if (elf_open_mem(&f, data, size, NULL))
         return 0;
-    elf_low_exec_vaddr(&f, &low);
     for (size_t i = 0; i < ADDRS; i++)
-        addrs[i] = low + i * 16;
+        addrs[i] = f.entry + i * 16;
     touch(id, elf_build_id(&f, id));
     touch(elf_at(&f, f.entry, 16), 16);
-    elf_vaddr_to_offset(&f, f.entry, &offset);
     for (size_t i = 0; i < ADDRS; i++)
-        elf_function_start(&f, addrs[i], &offset);
+        elf_function_start(&f, addrs[i], &start);
     read_sections(&f);
     find_symbols(&f, addrs);
     find_stubs(&f, addrs);

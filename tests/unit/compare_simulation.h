@@ -8,8 +8,9 @@
 #ifndef WPROF_TESTS_COMPARE_SIMULATION_H
 #define WPROF_TESTS_COMPARE_SIMULATION_H
 
+#include "random.h"
+
 #include "analyze/compare.h"
-#include "analyze/stats.h"
 #include "model/frames.h"
 
 #include <math.h>
@@ -52,21 +53,21 @@ static inline void simulation_function(struct session *s, const struct simulatio
                                        uint32_t stack, double mean)
 {
     if (m->even > 0) {
-        double n = mean + sqrt(m->even * mean) * stats_random_normal(r);
+        double n = mean + sqrt(m->even * mean) * random_normal(r);
 
         simulation_sample(s, stack, 0, (uint64_t)(n > 0 ? n + 0.5 : 0));
         return;
     }
     if (!m->slices) {
-        simulation_sample(s, stack, 0, stats_random_poisson(r, mean));
+        simulation_sample(s, stack, 0, random_poisson(r, mean));
         return;
     }
     for (unsigned k = 0; k < m->slices; k++) {
-        double part = mean / m->slices * (0.5 + stats_random_unit(r));
-        uint64_t n = stats_random_poisson(r, part);
+        double part = mean / m->slices * (0.5 + random_unit(r));
+        uint64_t n = random_poisson(r, part);
 
         for (uint64_t i = 0; i < n; i++)
-            simulation_sample(s, stack, (uint64_t)((k + stats_random_unit(r)) * 1e9), 1);
+            simulation_sample(s, stack, (uint64_t)((k + random_unit(r)) * 1e9), 1);
     }
 }
 
@@ -80,7 +81,7 @@ static inline int simulation_by_time(const void *pa, const void *pb)
 static inline void simulation_run(struct session *s, const struct simulation *m, struct stats_random *r,
                                   double growth)
 {
-    double speed = exp(m->speed * stats_random_normal(r)), ns = 0;
+    double speed = exp(m->speed * random_normal(r)), ns = 0;
     uint32_t root = 0;
 
     *s = (struct session){0};
@@ -88,7 +89,7 @@ static inline void simulation_run(struct session *s, const struct simulation *m,
         char name[32];
         struct frame f = {.kind = FRAME_NATIVE};
         double own = m->variation * exp(m->uneven * sin(i * 2.4)); /* the same in all runs */
-        double mean = simulation_share(m, i) * speed * exp(own * stats_random_normal(r));
+        double mean = simulation_share(m, i) * speed * exp(own * random_normal(r));
 
         snprintf(name, sizeof(name), "f%u", i);
         f.func = strtab_add(&s->store.strings, name);

@@ -39,9 +39,9 @@ static inline uint64_t kernels_call(struct session *s, const struct kernels_simu
 {
     char name[32];
     struct gpu_work w = {.op = GPU_KERNEL, .device = 1};
-    double ns = mean * exp(m->variation * stats_random_normal(r));
+    double ns = mean * exp(m->variation * random_normal(r));
 
-    if (stats_random_unit(r) < 0.005)
+    if (random_unit(r) < 0.005)
         ns *= 4;
     snprintf(name, sizeof(name), "kernel%u", kernel);
     w.name = strtab_add(&s->store.strings, name);
@@ -59,10 +59,10 @@ static inline void kernels_run(struct session *s, const struct kernels_simulatio
     s->meta.start_mono = ts;
     for (unsigned step = 0; step < m->steps; step++) {
         uint64_t from = ts;
-        double all = exp(m->variation / 3 * stats_random_normal(r));
+        double all = exp(m->variation / 3 * random_normal(r));
 
         for (unsigned k = 0; k < m->kernels; k++) {
-            double mean = 50000 * all * exp(m->variation / 2 * stats_random_normal(r)) * (k ? 1 : 1 + growth);
+            double mean = 50000 * all * exp(m->variation / 2 * random_normal(r)) * (k ? 1 : 1 + growth);
             unsigned calls = (unsigned)(m->calls * 2 / (k + 2)) + 1;
 
             for (unsigned i = 0; i < calls; i++)

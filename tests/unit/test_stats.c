@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Against values of printed tables and closed forms, and against chance with a fixed seed. */
-#include "analyze/stats.h"
+#include "random.h"
+
 #include "analyze/stats_spread.h"
 #include "analyze/stats_step.h"
 #include "analyze/stats_tests.h"
@@ -62,8 +63,8 @@ static void permutation_by_chance(void **state)
     double a[10], b[10];
 
     for (int i = 0; i < 10; i++) {
-        a[i] = stats_random_normal(&r);
-        b[i] = 1 + stats_random_normal(&r);
+        a[i] = random_normal(&r);
+        b[i] = 1 + random_normal(&r);
     }
     assert_near(stats_permutation(a, 10, b, 10), stats_two_sided(a, 10, b, 10, 0.05).p, 0.01);
 }
@@ -101,7 +102,7 @@ static void scatter(struct scatter *s, double samples, double factor, double own
         double v[RUNS], mean[2] = {0, 0};
 
         for (int r = 0; r < RUNS; r++) {
-            v[r] = sqrt(factor * samples + own * own) * stats_random_normal(&random);
+            v[r] = sqrt(factor * samples + own * own) * random_normal(&random);
             mean[r / 3] += v[r] / 3;
         }
         for (int r = 0; r < RUNS; r++) {
@@ -179,7 +180,7 @@ static void blocks(void **state)
     double x[2][N], error[2];
 
     for (int i = 0; i < N; i++) {
-        x[0][i] = stats_random_normal(&r);
+        x[0][i] = random_normal(&r);
         x[1][i] = 3;
     }
     stats_block_errors(x[0], NULL, 2, N, error);
@@ -212,7 +213,7 @@ static void chance(void **state)
         double x[4000], mean, var;
 
         for (size_t i = 0; i < ARRAY_SIZE(x); i++)
-            x[i] = (double)stats_random_poisson(&r, means[k]);
+            x[i] = (double)random_poisson(&r, means[k]);
         mean = stats_mean(x, ARRAY_SIZE(x));
         var = stats_squares(x, ARRAY_SIZE(x), mean) / (double)(ARRAY_SIZE(x) - 1);
         assert_near(mean / means[k], 1, 0.05);

@@ -107,20 +107,6 @@ void chase_children(struct chase *c, const struct rule_data *d)
     }
 }
 
-uint32_t chase_most(const struct chase *c)
-{
-    const struct map_slot *x;
-    uint64_t most = 0;
-    uint32_t task = 0;
-
-    for (size_t i = 0; (x = map_next(&c->by_task, &i));)
-        if (x->val > most || (x->val == most && x->key < task)) {
-            most = x->val;
-            task = (uint32_t)x->key;
-        }
-    return task;
-}
-
 static int by_id(const void *pa, const void *pb)
 {
     const uint32_t *a = pa, *b = pb;

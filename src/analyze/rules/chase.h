@@ -25,9 +25,6 @@ void chase_children(struct chase *c, const struct rule_data *d);
 /* How sure what it tells is. */
 enum finding_certainty chase_certainty(const struct chase *c);
 
-/* The task with the most time; 0: none. */
-uint32_t chase_most(const struct chase *c);
-
 /* What those are called that did most of it; NULL: they are of several names. */
 const char *chase_comm(const struct chase *c, const struct rule_data *d);
 

@@ -27,7 +27,9 @@ static int has_python(const struct store *s, uint32_t stack)
     return 0;
 }
 
-const char *aiprof_kind(const struct store *s)
+/* AIProf's word for what was recorded: "py-cuda" (a kernel was asked for by Python), "cupti", "cpu-oncpu",
+ * "cpu-offcpu". Static. */
+static const char *kind_of(const struct store *s)
 {
     int gpu = 0, python = 0, samples = 0, waits = 0;
 
@@ -55,7 +57,7 @@ void aiprof_meta(const struct session *s, struct buf *out)
     json_u64(&w, "schema_version", 1);
     json_str(&w, "host", m->host ? m->host : "");
     json_str(&w, "workload", m->workload ? m->workload : "");
-    json_str(&w, "kind", aiprof_kind(&s->store));
+    json_str(&w, "kind", kind_of(&s->store));
     json_i64(&w, "pid", m->pid);
     json_f64(&w, "start_ts", m->start_ts);
     json_f64(&w, "end_ts", m->end_ts);

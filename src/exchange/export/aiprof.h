@@ -6,10 +6,6 @@
 #include "base/buf.h"
 #include "model/session.h"
 
-/* AIProf's word for what was recorded: "py-cuda" (a kernel was asked for by Python), "cupti", "cpu-oncpu",
- * "cpu-offcpu". Static. */
-const char *aiprof_kind(const struct store *s);
-
 /* meta.json. */
 void aiprof_meta(const struct session *s, struct buf *out);
 

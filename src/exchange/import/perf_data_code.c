@@ -158,7 +158,8 @@ static void find_vdso(struct perf_code *c)
         c->layout = *unw_lazy_layout(c->lazy);
 }
 
-void perf_code_find(struct perf_code *c)
+/* Looks for the file, once. */
+static void find_file(struct perf_code *c)
 {
     if (c->state != PERF_CODE_UNTRIED)
         return;
@@ -178,7 +179,7 @@ struct unw_lazy *perf_code_lazy(struct perf_code *c)
     struct stat st;
     int fd;
 
-    perf_code_find(c);
+    find_file(c);
     if (!c->lazy_tried && c->found && (fd = open_regular(c->found, &st)) >= 0) {
         c->lazy = unw_lazy_open(fd, NULL);
         close(fd);
@@ -196,7 +197,7 @@ uint32_t perf_code_module(struct perf_code *c, struct store *s)
 
     if (c->store_id)
         return c->store_id;
-    perf_code_find(c);
+    find_file(c);
     m.path = strtab_add(&s->strings, c->path);
     memcpy(m.build_id, c->build_id, sizeof(m.build_id));
     if (c->found_apart)

@@ -38,9 +38,6 @@ struct perf_code {
 
 void perf_code_release(struct perf_code *c);
 
-/* Looks for the file, once. */
-void perf_code_find(struct perf_code *c);
-
 /* Is the kernel of that build id the one that runs here? Then its vdso is ours. */
 int perf_kernel_runs_here(const uint8_t *id, size_t n);
 

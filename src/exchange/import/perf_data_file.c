@@ -68,7 +68,7 @@ static uint64_t flags_word(struct perf_words *w)
 }
 
 /* struct perf_event_attr of any version: what it hasn't is 0. */
-int perf_attr_read(struct perf_attr *a, struct perf_words *w)
+static int read_attr(struct perf_attr *a, struct perf_words *w)
 {
     struct perf_words all = *w;
     size_t left = perf_words_left(w);
@@ -107,7 +107,7 @@ int perf_file_attr(struct perf_file *f, struct perf_words *w)
 {
     struct perf_attr a;
 
-    return perf_attr_read(&a, w) ? -1 : add_attr(f, &a, w);
+    return read_attr(&a, w) ? -1 : add_attr(f, &a, w);
 }
 
 int perf_file_event_update(struct perf_file *f, struct perf_words *w)
@@ -164,7 +164,7 @@ static int read_attrs(struct perf_file *f, const struct section *s, uint64_t ent
                        (unsigned long long)entry);
     while (perf_words_left(&all) >= entry) {
         w = perf_words_init(all.c.p, (size_t)entry - SECTION_SIZE, f->big);
-        if (perf_attr_read(&a, &w))
+        if (read_attr(&a, &w))
             return err_set(e, "an event of %u bytes in it makes no sense", a.size);
         w = perf_words_init(all.c.p + entry - SECTION_SIZE, SECTION_SIZE, f->big);
         at = section_read(&w);

@@ -132,7 +132,4 @@ const struct perf_build_id *perf_file_find_build_id(const struct perf_file *f, c
 /* What an event is called; valid until the events change. */
 const char *perf_file_event_name(struct perf_file *f, size_t event);
 
-/* Inside of perf_data_*.c: an attr's own words into *a. 0, or -1. */
-int perf_attr_read(struct perf_attr *a, struct perf_words *w);
-
 #endif

@@ -41,7 +41,8 @@ void perf_maps_release(struct perf_maps *m)
     free(m->ref_name);
 }
 
-int perf_file_is_of_here(const struct perf_file *f)
+/* Recorded on this machine, as far as the hosts' names tell? */
+static int is_of_here(const struct perf_file *f)
 {
     char host[256] = "";
 
@@ -148,7 +149,7 @@ static int perf_map_usable(const struct perf_maps *m, const char *path)
 {
     struct stat st;
 
-    return perf_file_is_of_here(m->f) && !lstat(path, &st) && S_ISREG(st.st_mode) &&
+    return is_of_here(m->f) && !lstat(path, &st) && S_ISREG(st.st_mode) &&
            (!st.st_uid || st.st_uid == geteuid());
 }
 

@@ -44,7 +44,4 @@ int perf_maps_walk(struct perf_maps *m, const struct process *p, uint64_t pc, st
 /* The build id of the kernel that was recorded: its length, 0: not told. */
 size_t perf_maps_kernel_id(const struct perf_maps *m, uint8_t id[20]);
 
-/* Recorded on this machine, as far as the hosts' names tell? */
-int perf_file_is_of_here(const struct perf_file *f);
-
 #endif

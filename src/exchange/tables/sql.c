@@ -60,7 +60,8 @@ static const char *const sql_types[] = {
     [TABLES_JSON] = "TEXT",
 };
 
-void tables_sql_table(enum tables_table t, int comments, struct buf *out)
+/* Appends the declaration of a table, with comments where `comments`. */
+static void declare(enum tables_table t, int comments, struct buf *out)
 {
     const struct tables_info *info = tables_info(t);
     enum tables_column first = 0;
@@ -90,7 +91,7 @@ static void add_view(const struct tables_sql_text *v, struct buf *out)
 void tables_sql_schema(struct buf *out)
 {
     for (int t = 0; t < TABLES; t++) {
-        tables_sql_table(t, 1, out);
+        declare(t, 1, out);
         buf_addch(out, '\n');
     }
     buf_addstr(out, indexes);
@@ -127,7 +128,7 @@ static int serve(struct tables_sql *q, struct tables *t, const char *prefix, str
         s->table = i;
         tables_columns(i, &s->first);
         buf_clear(&s->declaration);
-        tables_sql_table(i, 0, &s->declaration);
+        declare(i, 0, &s->declaration);
         s->as = (struct sqlite_table){s->declaration.data, served_open, served_value, s};
         rc = sqlite_serve(q->db, name, &s->as, e);
         free(name);
@@ -197,7 +198,7 @@ static int copy_tables(struct sqlite *db, struct err *e)
     for (int t = 0; t < TABLES; t++) {
         const char *name = tables_info(t)->name;
 
-        tables_sql_table(t, 1, &sql);
+        declare(t, 1, &sql);
         buf_addf(&sql, "INSERT INTO %s SELECT * FROM from_%s;\n", name, name);
     }
     buf_addf(&sql, "%sCOMMIT;\n", indexes);

@@ -15,8 +15,6 @@ extern const size_t tables_nqueries, tables_nviews;
 
 const struct tables_sql_text *tables_query_find(const char *name); /* NULL: none */
 
-/* Appends the declaration of a table, with comments where `comments`. */
-void tables_sql_table(enum tables_table t, int comments, struct buf *out);
 /* All of them and the views: what an exported database holds. */
 void tables_sql_schema(struct buf *out);
 
