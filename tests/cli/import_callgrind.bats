@@ -36,6 +36,37 @@ END
     "$WPROF" show s | grep -q 'recursion is folded'
 }
 
+@test "import callgrind: functions that call each other keep their own costs, below who called them" {
+    cat >f <<'END'
+events: Ir
+fn=main
+1 10
+cfn=even
+calls=1 5
+2 200
+
+fn=even
+5 50
+cfn=odd
+calls=10 9
+6 190
+
+fn=odd
+9 70
+cfn=even
+calls=9 5
+10 180
+cfn=leaf
+calls=3 20
+11 80
+
+fn=leaf
+20 80
+END
+    "$WPROF" -q import -o s f
+    diff - <("$WPROF" export s) <<<$'main 10\nmain;even 50\nmain;even;odd 70\nmain;even;odd;leaf 80'
+}
+
 @test "import callgrind: files of others, every cost in them" {
     data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/callgrind
     [ -d "$data" ] || skip "needs the shared data (callgrind)"
@@ -45,6 +76,8 @@ END
         want=$(awk '/^calls=/ { getline; next } /^[0-9+*-]/ { sum += $2 } END { print sum }' "$file")
         [ "$("$WPROF" export s | awk '{ sum += $NF } END { print sum }')" = "$want" ]
     done
+    "$WPROF" -q import --force -o s "$data/cfn-reset.callgrind"
+    [ "$("$WPROF" export s | sed 's/.*[; ]\([^ ;]* [0-9]*\)$/\1/' | awk '{ own[$1] += $2 } END { for (f in own) if (own[f] != 10) exit 1 }')" = "" ]
     "$WPROF" -q import --force -o s "$data/name-compression.callgrind"
     [ "$("$WPROF" export s)" = $'main 20\nmain;func1 100\nmain;func1;func2 300\nmain;func2 400' ]
 }

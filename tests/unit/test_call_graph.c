@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks of a graph of calls: the sum is that of all costs, whatever the graph; where calls agree with costs,
- * each function has its own again. */
+/* Stacks of a graph of calls: each function has its own cost again, whatever the graph. */
 #include "base/hash.h"
 #include "exchange/import/call_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -69,7 +69,7 @@ static void shared_callee(void **state)
     store_release(&s);
 }
 
-/* a and b call each other, a itself too: each is once in a stack, and has about what it cost. */
+/* a and b call each other, a itself too: each is once in a stack, below main, and has what it cost. */
 static void recursion(void **state)
 {
     struct call_graph g = {0};
@@ -86,7 +86,8 @@ static void recursion(void **state)
     assert_int_equal(call_graph_samples(&g, &s, &like, &stats), 0);
     assert_int_equal(sum(&s), 100000);
     assert_true(stats.recursed > 0);
-    assert_in_range(self_of(&g, &s, a), 19900, 20100);
+    assert_int_equal(self_of(&g, &s, a), 20000);
+    assert_int_equal(s.events.n, 2);
     for (uint32_t id = 1; id <= s.stacks.nodes.n; id++) {
         unsigned depth = 0;
 
@@ -94,6 +95,60 @@ static void recursion(void **state)
             depth++;
         assert_true(depth <= 3);
     }
+    call_graph_release(&g);
+    store_release(&s);
+}
+
+/* "even" and "odd" call each other, what they call is counted for each level; nothing begins but main. */
+static void circle_below_main(void **state)
+{
+    struct call_graph g = {0};
+    struct store s = {0};
+    struct call_stats stats;
+    uint32_t m = function(&g, &s, "main"), even = function(&g, &s, "even"), odd = function(&g, &s, "odd"),
+             leaf = function(&g, &s, "leaf"), main_stack, even_stack;
+
+    call_graph_self(&g, m, 10);
+    call_graph_self(&g, even, 50);
+    call_graph_self(&g, odd, 70);
+    call_graph_self(&g, leaf, 80);
+    call_graph_call(&g, m, even, 200);
+    call_graph_call(&g, even, odd, 190);
+    call_graph_call(&g, odd, even, 180);
+    call_graph_call(&g, odd, leaf, 80);
+    assert_int_equal(call_graph_samples(&g, &s, &like, &stats), 0);
+    assert_int_equal(s.events.n, 4);
+    assert_int_equal(s.events.a[0].value, 10);
+    assert_int_equal(s.events.a[1].value, 50);
+    assert_int_equal(s.events.a[2].value, 70);
+    assert_int_equal(s.events.a[3].value, 80);
+    main_stack = s.events.a[0].stack;
+    even_stack = s.events.a[1].stack;
+    assert_int_equal(stacks_get(&s.stacks, main_stack)->parent, 0);
+    assert_int_equal(stacks_get(&s.stacks, even_stack)->parent, main_stack);
+    assert_int_equal(stacks_get(&s.stacks, s.events.a[2].stack)->parent, even_stack);
+    assert_int_equal(stacks_get(&s.stacks, s.events.a[3].stack)->parent, s.events.a[2].stack);
+    call_graph_release(&g);
+    store_release(&s);
+}
+
+/* Deeper than stacks are made: nothing is lost. */
+static void a_long_chain(void **state)
+{
+    struct call_graph g = {0};
+    struct store s = {0};
+    struct call_stats stats;
+    char name[16];
+
+    for (uint32_t i = 0; i < 2000; i++) {
+        snprintf(name, sizeof(name), "f%u", i);
+        call_graph_self(&g, function(&g, &s, name), 3);
+        if (i)
+            call_graph_call(&g, i - 1, i, (2000 - i) * 3);
+    }
+    assert_int_equal(call_graph_samples(&g, &s, &like, &stats), 0);
+    assert_int_equal(sum(&s), 6000);
+    assert_int_equal(self_of(&g, &s, 1999), 3);
     call_graph_release(&g);
     store_release(&s);
 }
@@ -121,6 +176,8 @@ static void any_graph(void **state)
         }
         assert_int_equal(call_graph_samples(&g, &s, &like, &stats), 0);
         assert_int_equal(sum(&s), own);
+        for (uint32_t i = 0; i < n; i++)
+            assert_int_equal(self_of(&g, &s, i), g.functions.a[i].self);
         call_graph_release(&g);
         store_release(&s);
     }
@@ -144,10 +201,8 @@ static void beyond_64_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_callee),
-        cmocka_unit_test(recursion),
-        cmocka_unit_test(any_graph),
-        cmocka_unit_test(beyond_64_bits),
+        cmocka_unit_test(shared_callee), cmocka_unit_test(recursion), cmocka_unit_test(circle_below_main),
+        cmocka_unit_test(a_long_chain),  cmocka_unit_test(any_graph), cmocka_unit_test(beyond_64_bits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,28 +2,12 @@
 #include "exchange/import/call_graph.h"
 
 #include "base/mem.h"
+#include "exchange/import/call_tree.h"
 
 enum {
     FINEST = 100000, /* what is less than this part of all is not followed further down */
-    STEPS_MAX = 512,
+    DEPTH_MAX = 512,
     VISITS_MAX = 1 << 20,
-};
-
-struct walk {
-    const struct call_graph *g;
-    struct store *s;
-    const struct event *like;
-    struct call_stats *stats;
-    uint64_t *inclusive; /* by function: with its calls */
-    uint64_t *incoming;  /* by function: what its callers paid for it */
-    struct map events;   /* stack -> index of its sample + 1 */
-    uint64_t finest, visits;
-};
-
-/* A function in the stack. */
-struct level {
-    const struct level *up;
-    uint32_t function, stack;
 };
 
 void call_graph_release(struct call_graph *g)
@@ -73,18 +57,28 @@ int call_graph_call(struct call_graph *g, uint32_t caller, uint32_t callee, uint
     return add(&g->edges.a[*at - 1].cost, cost);
 }
 
-/* a * b / c, of which a part is at most a. */
-static uint64_t share(uint64_t a, uint64_t b, uint64_t c)
-{
-    return c ? (uint64_t)((unsigned __int128)a * b / c) : 0;
-}
+/* ---- the costs of stacks ---- */
 
-static void sample(struct walk *w, uint32_t stack, uint64_t value)
+struct spread {
+    const struct call_graph *g;
+    struct store *s;
+    const struct event *like;
+    struct call_stats *stats;
+    struct call_tree tree;
+    uint64_t *left;    /* by function: of its own cost, what no stack has yet */
+    struct map events; /* stack -> index of its sample + 1 */
+    double finest;
+    uint64_t visits;
+};
+
+static void sample(struct spread *w, uint32_t function, uint32_t stack, uint64_t value)
 {
     uint64_t *at;
 
+    value = value < w->left[function] ? value : w->left[function];
     if (!value)
         return;
+    w->left[function] -= value;
     at = map_put(&w->events, stack);
     if (!*at) {
         *vec_push(&w->s->events) = *w->like;
@@ -95,133 +89,84 @@ static void sample(struct walk *w, uint32_t stack, uint64_t value)
     w->s->events.a[*at - 1].value += value;
 }
 
-/* A function that calls itself adds nothing to what it cost. */
-static int counts(const struct call_edge *edge)
+/* Rounded down; what doubles lack of a whole number is forgiven. */
+static uint64_t whole(double x)
 {
-    return edge->caller != edge->callee;
+    return x < 0x1p63 ? (uint64_t)(x + 1e-6) : UINT64_MAX;
 }
 
-static void visit(struct walk *w, const struct level *up, uint32_t function, unsigned steps, uint64_t value);
-
-/* Among the function itself and its calls. All of it goes somewhere: what one lacks by rounding, the next one
- * has. */
-static void share_out(struct walk *w, const struct level *l, unsigned steps, uint64_t value)
+/* `value` of the function's costs, with its calls, fall to this stack. */
+static void visit(struct spread *w, uint32_t parent, uint32_t function, unsigned depth, double value)
 {
-    const struct call_function *f = &w->g->functions.a[l->function];
-    uint64_t whole = w->inclusive[l->function], upto = f->self, given = share(value, upto, whole);
+    const struct call_flow *f = &w->tree.flows[function];
+    uint32_t stack;
 
-    sample(w, l->stack, given);
-    for (uint32_t at = f->first; at; at = w->g->edges.a[at - 1].next) {
-        const struct call_edge *edge = &w->g->edges.a[at - 1];
-        uint64_t to;
-
-        if (!counts(edge))
-            continue;
-        upto += edge->cost;
-        to = share(value, upto, whole);
-        visit(w, l, edge->callee, steps + 1, to - given);
-        given = to;
-    }
-}
-
-/* A function that is in the stack already goes on where it stands there: so recursion is folded. */
-static void visit(struct walk *w, const struct level *up, uint32_t function, unsigned steps, uint64_t value)
-{
-    const struct level *at = up;
-    struct level new = {up, function, 0};
-
-    if (!value)
-        return;
-    while (at && at->function != function)
-        at = at->up;
-    if (at) {
-        w->stats->recursed += value;
-    } else {
-        new.stack = stacks_push(&w->s->stacks, up ? up->stack : 0, w->g->functions.a[function].frame);
-        at = &new;
-    }
-    if (!w->inclusive[function] || value < w->finest || steps == STEPS_MAX || ++w->visits > VISITS_MAX) {
+    if (value < w->finest || depth == DEPTH_MAX || ++w->visits > VISITS_MAX) {
         w->stats->cut += value;
-        sample(w, at->stack, value);
-    } else {
-        share_out(w, at, steps, value);
+        return;
     }
+    stack = stacks_push(&w->s->stacks, parent, w->g->functions.a[function].frame);
+    sample(w, function, stack, whole(value * ((double)w->g->functions.a[function].self / f->inclusive)));
+    for (uint32_t at = w->g->functions.a[function].first; at; at = w->g->edges.a[at - 1].next)
+        if (w->tree.paid[at - 1] > 0)
+            visit(w, stack, w->g->edges.a[at - 1].callee, depth + 1,
+                  value * (w->tree.paid[at - 1] / f->inclusive));
+}
+
+/* What was not followed, and what rounding left, goes where most of the function's costs are: down from who
+ * paid most for it, who paid most for that one ... */
+static void spread_rest(struct spread *w)
+{
+    size_t n = w->g->functions.n;
+    uint32_t *stacks = mem_calloc(n + 1, sizeof(*stacks)), *depths = mem_calloc(n + 1, sizeof(*depths));
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t function = w->tree.order[i], up = w->tree.flows[function].payer,
+                 under = up ? stacks[up - 1] : 0;
+
+        depths[function] = up ? depths[up - 1] + 1 : 1;
+        if (depths[function] > DEPTH_MAX) { /* beside its caller, not below */
+            depths[function] = DEPTH_MAX;
+            under = stacks_get(&w->s->stacks, under)->parent;
+        }
+        stacks[function] = stacks_push(&w->s->stacks, under, w->g->functions.a[function].frame);
+        sample(w, function, stacks[function], w->left[function]);
+    }
+    free(stacks);
+    free(depths);
 }
 
 /* -1: beyond 64 bits. */
-static int add_up(struct walk *w, uint64_t *own)
+static int add_up(const struct call_graph *g, uint64_t *own)
 {
-    const struct call_graph *g = w->g;
     int bad = 0;
 
-    for (size_t i = 0; i < g->functions.n; i++) {
-        w->inclusive[i] = g->functions.a[i].self;
+    for (size_t i = 0; i < g->functions.n; i++)
         bad |= __builtin_add_overflow(*own, g->functions.a[i].self, own);
-    }
-    for (size_t i = 0; i < g->edges.n; i++) {
-        const struct call_edge *edge = &g->edges.a[i];
-
-        if (!counts(edge))
-            continue;
-        bad |= __builtin_add_overflow(w->inclusive[edge->caller], edge->cost, &w->inclusive[edge->caller]);
-        bad |= __builtin_add_overflow(w->incoming[edge->callee], edge->cost, &w->incoming[edge->callee]);
-    }
     return bad ? -1 : 0;
-}
-
-/* What no caller paid for. */
-static uint64_t unpaid(const struct walk *w, size_t i)
-{
-    return w->inclusive[i] > w->incoming[i] ? w->inclusive[i] - w->incoming[i] : 0;
-}
-
-/* From the functions that begin it. Where calls cost more or less than they should, as if by rounding or by
- * functions that call each other, that is made good in proportion: `own` is what all is to be. */
-static void walk_all(struct walk *w, uint64_t own)
-{
-    size_t n = w->g->functions.n;
-    unsigned __int128 begun = 0, upto = 0, self = 0;
-    uint64_t part, given = 0;
-
-    for (size_t i = 0; i < n; i++)
-        begun += unpaid(w, i);
-    part = begun < own ? (uint64_t)begun : own;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t to;
-
-        upto += unpaid(w, i);
-        to = begun ? (uint64_t)((long double)part * ((long double)upto / (long double)begun)) : 0;
-        to = begun <= own ? (uint64_t)upto : upto == begun ? part : to;
-        visit(w, NULL, (uint32_t)i, 0, to > given ? to - given : 0);
-        given = to > given ? to : given;
-    }
-    given = 0;
-    for (size_t i = 0; i < n && own > part; i++) {
-        uint64_t to;
-
-        self += w->g->functions.a[i].self;
-        to = share(own - part, (uint64_t)self, own);
-        sample(w, stacks_push(&w->s->stacks, 0, w->g->functions.a[i].frame), to - given);
-        given = to;
-    }
 }
 
 int call_graph_samples(const struct call_graph *g, struct store *s, const struct event *like,
                        struct call_stats *stats)
 {
-    struct walk w = {.g = g, .s = s, .like = like, .stats = stats};
+    struct spread w = {.g = g, .s = s, .like = like, .stats = stats};
     uint64_t own = 0;
-    int rc;
 
     *stats = (struct call_stats){0};
-    w.inclusive = mem_calloc(g->functions.n + 1, sizeof(*w.inclusive));
-    w.incoming = mem_calloc(g->functions.n + 1, sizeof(*w.incoming));
-    rc = add_up(&w, &own);
-    w.finest = own / FINEST;
-    if (!rc)
-        walk_all(&w, own);
-    free(w.inclusive);
-    free(w.incoming);
+    if (add_up(g, &own))
+        return -1;
+    call_tree_make(&w.tree, g);
+    stats->recursed = w.tree.recursed;
+    w.left = mem_calloc(g->functions.n + 1, sizeof(*w.left));
+    for (size_t i = 0; i < g->functions.n; i++)
+        w.left[i] = g->functions.a[i].self;
+    w.finest = (double)own / FINEST;
+    for (size_t i = 0; i < g->functions.n; i++)
+        if (w.tree.flows[i].begun > 0)
+            visit(&w, 0, (uint32_t)i, 0, w.tree.flows[i].begun);
+    spread_rest(&w);
+    call_tree_release(&w.tree);
+    free(w.left);
     map_release(&w.events);
-    return rc;
+    return 0;
 }

@@ -2,7 +2,8 @@
 /*
  * A profile of calls instead of stacks: what each function cost itself, and what its calls of each other
  * function cost. Stacks are made of it by sharing each function's costs among its callers in proportion to
- * what their calls cost, as if it always did the same: an estimate, but of the right sums.
+ * what their calls cost, as if it always did the same: an estimate of the stacks; each function's own cost
+ * is what it was.
  */
 #ifndef WPROF_EXCHANGE_CALL_GRAPH_H
 #define WPROF_EXCHANGE_CALL_GRAPH_H
@@ -29,8 +30,9 @@ struct call_graph {
 };
 
 struct call_stats {
-    uint64_t cut;      /* costs that were not followed down to who spent them, for they are small parts */
-    uint64_t recursed; /* costs of calls of a function that is in the stack already */
+    double cut;        /* costs that were not shared any further, for they are small parts: they are where
+                          most of their function's are */
+    uint64_t recursed; /* costs of calls that close a circle: recursion, which is folded */
 };
 
 void call_graph_release(struct call_graph *g);
@@ -40,8 +42,8 @@ uint32_t call_graph_function(struct call_graph *g, uint32_t frame); /* finds or 
 int call_graph_self(struct call_graph *g, uint32_t function, uint64_t cost);
 int call_graph_call(struct call_graph *g, uint32_t caller, uint32_t callee, uint64_t cost);
 
-/* A sample of `like` for each stack; their values add up to the sum of all functions' own costs. -1: costs go
- * beyond 64 bits. */
+/* A sample of `like` for each stack; the values of those that end in a function add up to its own cost. -1:
+ * costs go beyond 64 bits. */
 int call_graph_samples(const struct call_graph *g, struct store *s, const struct event *like,
                        struct call_stats *stats);
 

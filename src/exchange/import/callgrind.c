@@ -255,8 +255,10 @@ static void describe(struct callgrind *x, struct meta *m, const struct call_stat
     if (stats->recursed)
         buf_addstr(&note, "; recursion is folded");
     if (stats->cut)
-        buf_addf(&note, "; parts below 1/100,000 were not followed further, %.2g %% in all",
-                 100 * (double)stats->cut / (double)x->own);
+        buf_addf(&note,
+                 "; parts below 1/100,000 were not followed further, %.2g %% in all: their functions' "
+                 "heaviest stacks have them",
+                 100 * stats->cut / (double)x->own);
     if (x->told && x->told != x->own)
         buf_addf(&note, "; the file says that all is %llu, its lines add up to %llu",
                  (unsigned long long)x->told, (unsigned long long)x->own);
