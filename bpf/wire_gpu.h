@@ -25,6 +25,9 @@ enum {
 /* "whole": each run of a graph is one record, in the place of those of its nodes. */
 #define GPU_WIRE_GRAPHS_ENV "WPROF_GPU_GRAPHS"
 
+/* The recorder's socket (collect/marks.c): who is bound to it lives. */
+#define GPU_WIRE_MARKS_ENV "WPROF_MARKS"
+
 enum gpu_item {
     GPU_HELLO = 1, /* version, pid, CLOCK_MONOTONIC ns, inode of its pid namespace; first of all */
     GPU_STATE,     /* enum gpu_state, a number, CLOCK_MONOTONIC ns */

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "collect/gpu_rest.h"
 #include "model/baseline.h"
 #include "model/session_dir.h"
 #include "model/table.h"
@@ -78,7 +79,7 @@ static int add_one(const struct baseline_opts *o, const struct git_head *h, cons
 {
     struct session s = {0};
     char *added;
-    int rc = open_session(&s, path, e);
+    int rc = open_session(&s, path, gpu_rest_take, e);
 
     if (!rc && !s.sealed)
         rc = err_set(e, "%s is %s: only whole sessions are kept", path, s.meta.state);

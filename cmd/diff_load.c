@@ -3,6 +3,7 @@
 
 #include "analyze/open.h"
 #include "base/log.h"
+#include "collect/gpu_rest.h"
 #include "exchange/import/import.h"
 #include "model/session_dir.h"
 #include "platform/packed.h"
@@ -87,7 +88,7 @@ static int add_path(struct compare *c, int side, const char *path, struct err *e
     struct session s = {0};
     struct stat st;
     int folded = !stat(path, &st) && S_ISREG(st.st_mode) && !packed_is(path);
-    int rc = folded ? read_folded(&s, path, e) : open_session(&s, path, e);
+    int rc = folded ? read_folded(&s, path, e) : open_session(&s, path, gpu_rest_take, e);
 
     if (!rc && compare_add(c, side, &s, path, e))
         rc = err_wrap(e, "%s", path);

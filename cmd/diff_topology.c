@@ -9,6 +9,7 @@
 #include "analyze/topology_diff.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "collect/gpu_rest.h"
 
 #include <string.h>
 
@@ -103,7 +104,7 @@ static void json_of(const struct topology_diff *d, struct buf *out)
 static int read_graph(const char *path, struct graph *g, struct err *e)
 {
     struct session s = {0};
-    int rc = open_session(&s, path, e);
+    int rc = open_session(&s, path, gpu_rest_take, e);
 
     if (rc)
         return -1;

@@ -12,6 +12,7 @@
 #include "analyze/timeline.h"
 #include "analyze/topology.h"
 #include "base/log.h"
+#include "collect/gpu_rest.h"
 #include "exchange/export/export.h"
 
 #include <errno.h>
@@ -177,7 +178,7 @@ static int export(const struct export_opts *o, const char *path, struct err *e)
         return err_set(e, "--table is for csv and ndjson: %s has none or all of them", x->name);
     if (x->directory && (!o->output || !strcmp(o->output, "-")))
         return err_set(e, "%s is a directory: name it with --output", x->name);
-    if (open_session(&s, path, e))
+    if (open_session(&s, path, gpu_rest_take, e))
         return -1;
     rc = only_apply(&only, &s, o->only, e);
     if (!rc && x->directory)

@@ -3,6 +3,7 @@
 
 #include "analyze/open.h"
 #include "base/dir.h"
+#include "collect/gpu_rest.h"
 #include "exchange/sessions/find.h"
 
 #include <errno.h>
@@ -207,7 +208,7 @@ char *mcp_roots_find(const struct mcp_roots *r, const char *name, struct err *e)
 int mcp_roots_open(const struct mcp_roots *r, const char *name, struct session *s, struct err *e)
 {
     char *path = mcp_roots_find(r, name, e);
-    int rc = path ? open_session(s, path, e) : -1;
+    int rc = path ? open_session(s, path, gpu_rest_take, e) : -1;
 
     free(path);
     return rc;

@@ -5,6 +5,7 @@
 #include "analyze/open.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "collect/gpu_rest.h"
 #include "exchange/merge/merge.h"
 #include "model/graph_json.h"
 #include "model/session_dir.h"
@@ -60,7 +61,7 @@ static int open_part(struct session *s, const char *path, struct err *e)
     if (packed_open_meta(s, path, e))
         return -1;
     s->as_written = 1;
-    return open_log(s, e);
+    return open_log(s, gpu_rest_take, e);
 }
 
 /* Each in turn: never are two in memory. */

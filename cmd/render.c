@@ -13,6 +13,7 @@
 #include "analyze/topology.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "collect/gpu_rest.h"
 #include "render/figures.h"
 #include "render/renderer.h"
 
@@ -260,7 +261,7 @@ static int render_run(const void *values, const struct config *cfg, int argc, ch
     rc = check_options(o);
     if (rc)
         return rc;
-    rc = open_session(&s, argc ? argv[0] : NULL, &e);
+    rc = open_session(&s, argc ? argv[0] : NULL, gpu_rest_take, &e);
     if (!rc) {
         rc = is_topology(o) ? draw_topology(o, &s, &e) : draw(o, &s, &e);
         session_release(&s);

@@ -5,6 +5,7 @@
 
 #include "analyze/open.h"
 #include "base/log.h"
+#include "collect/gpu_rest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ static int add_session(const struct report_line *o, const struct rule_settings *
                        struct buf *out, struct err *e)
 {
     struct session s;
-    int rc = open_session(&s, path, e);
+    int rc = open_session(&s, path, gpu_rest_take, e);
 
     if (rc)
         return -1;

@@ -17,6 +17,7 @@
 #include "analyze/waits_top.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "collect/gpu_rest.h"
 #include "render/text.h"
 
 #include <stdio.h>
@@ -384,7 +385,7 @@ static int show_run(const void *values, const struct config *cfg, int argc, char
         return command_usage(&cmd_show, "--by, --tree, --callers, --callees, --waits, --metrics, --gpu, "
                                         "--steps, --units and --ranks exclude each other");
     x.style = (struct text_style){product_color(), product_width()};
-    rc = open_session(&x.s, argc ? argv[0] : NULL, &e);
+    rc = open_session(&x.s, argc ? argv[0] : NULL, gpu_rest_take, &e);
     if (!rc) {
         rc = show(&x, &e);
         if (!rc)

@@ -4,13 +4,19 @@
 #include "analyze/open.h"
 #include "analyze/topology.h"
 #include "base/log.h"
+#include "collect/gpu_rest.h"
 
 static int read_topology(const struct session *s, struct graph *g, struct err *e)
 {
     return topology_has(s) ? topology_read(s, g, e) : 0;
 }
 
-const struct tables_reader tables_open_reader = {open_log, read_topology};
+static int read_log(struct session *s, struct err *e)
+{
+    return open_log(s, gpu_rest_take, e);
+}
+
+const struct tables_reader tables_open_reader = {read_log, read_topology};
 
 struct tables *tables_open(char *const *paths, size_t n, struct err *e)
 {

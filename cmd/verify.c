@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "collect/gpu_rest.h"
 #include "model/session_dir.h"
 #include "platform/packed.h"
 
@@ -70,6 +71,7 @@ void verify_session(struct verified *v, struct session *s)
         v->unreadable = 1;
         v->log = mem_strdup(e.msg);
     } else {
+        gpu_rest_take(s);
         check_log(v, s, &v->load);
     }
     v->damaged |= v->log && !v->recording;
@@ -83,6 +85,17 @@ void verified_release(struct verified *v)
 
 /* ---- what is said ---- */
 
+static void text_of_events(const struct verified *v, const struct session *s, struct buf *out)
+{
+    buf_addf(out, "  %-20s %llu readable\n", "events", (unsigned long long)v->events);
+    if (s->agent_events)
+        buf_addf(out, "  %-20s %llu of them in logs of GPU agents, which the recorder had not read\n",
+                 SESSION_AGENTS, (unsigned long long)s->agent_events);
+    if (s->agent_bytes)
+        buf_addf(out, "  %-20s %llu bytes of GPU records can't be read\n", SESSION_AGENTS,
+                 (unsigned long long)s->agent_bytes);
+}
+
 static void text_of(const struct verified *v, const struct session *s, const char *path, struct buf *out)
 {
     char size[32];
@@ -91,7 +104,7 @@ static void text_of(const struct verified *v, const struct session *s, const cha
     if (v->log)
         buf_addf(out, "  %-20s %s\n", SESSION_LOG, v->log);
     if (!v->unreadable)
-        buf_addf(out, "  %-20s %llu readable\n", "events", (unsigned long long)v->events);
+        text_of_events(v, s, out);
     for (size_t i = 0; i < v->files.n; i++)
         buf_addf(out, "  %-20s %-8s %s\n", s->meta.artifacts.a[i].path, words[v->files.a[i]],
                  units_size(size, sizeof(size), s->meta.artifacts.a[i].size));

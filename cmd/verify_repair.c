@@ -105,9 +105,14 @@ static int describe(struct meta *m, const struct session *s, const struct verifi
     m->duration_s = s->meta.duration_s;
     *vec_push(&m->notes) = mem_printf("repaired: %llu events were read; %s", (unsigned long long)v->events,
                                       v->log ? v->log : "its log was whole");
+    if (s->agent_events)
+        *vec_push(&m->notes) =
+            mem_printf("repaired: %llu events of GPUs among them are from agents' logs that "
+                       "the recorder had not read",
+                       (unsigned long long)s->agent_events);
     if (s->agent_bytes)
-        *vec_push(&m->notes) = mem_printf("repaired: %llu bytes of GPU records that the recorder had not all "
-                                          "read are left out: what they tell is missing",
+        *vec_push(&m->notes) = mem_printf("repaired: %llu bytes of GPU records can't be read: what they tell "
+                                          "is missing",
                                           (unsigned long long)s->agent_bytes);
     for (size_t i = 0; i < v->files.n; i++)
         if (v->files.a[i] != SESSION_FILE_OK && is_kept(s->meta.artifacts.a[i].path))

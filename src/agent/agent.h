@@ -17,6 +17,7 @@
 
 #include <stdatomic.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 enum agent_table { TABLE_TEXTS, TABLE_WORKS, TABLE_MODULES, TABLE_CODES, TABLE_FRAMES, TABLE_STACKS, TABLES };
 
@@ -27,7 +28,8 @@ struct agent {
     uint32_t version; /* CUPTI's */
     void *subscriber;
     unsigned long tick_ms;
-    int whole_graphs; /* CUPTI is to tell of graphs, not of their nodes */
+    struct sockaddr_un recorder; /* where it takes marks; sun_family 0: not known */
+    int whole_graphs;            /* CUPTI is to tell of graphs, not of their nodes */
     struct out out;
     struct table tables[TABLES]; /* under out.lock */
     uint32_t generation;         /* of their ids, + 1 at each reset; under out.lock */

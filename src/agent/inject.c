@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define VISIBLE __attribute__((visibility("default")))
@@ -124,11 +125,16 @@ static void hello(struct agent *a)
 static void settings(struct agent *a)
 {
     const char *tick = getenv(GPU_WIRE_TICK_ENV), *graphs = getenv(GPU_WIRE_GRAPHS_ENV);
+    const char *marks = getenv(GPU_WIRE_MARKS_ENV);
     unsigned long ms = 0;
 
     for (; tick && *tick >= '0' && *tick <= '9' && ms <= TICK_MOST_MS; tick++)
         ms = ms * 10 + (unsigned long)(*tick - '0');
     a->tick_ms = ms && ms <= TICK_MOST_MS ? ms : TICK_MS;
+    if (marks && *marks == '/' && strlen(marks) < sizeof(a->recorder.sun_path)) {
+        a->recorder.sun_family = AF_UNIX;
+        memcpy(a->recorder.sun_path, marks, strlen(marks) + 1);
+    }
     a->whole_graphs = graphs && !strcmp(graphs, "whole");
 }
 

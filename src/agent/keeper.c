@@ -6,9 +6,11 @@
 
 #include "agent/glibc.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@ enum {
     /* Flushes for which it is left to them: a window of torch.profiler. CUPTI does not tell whether another
      * one has stopped, and who still records loses what comes from then on: rather wait too long. */
     LEAVE = 60,
+    ALONE = 60, /* flushes without a recorder: what it left is read later, but does not grow for days */
 };
 
 static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER; /* never wanted by a callback */
@@ -151,16 +154,34 @@ static void leave(struct agent *a)
     out_give_up(&a->out); /* its space is free then */
 }
 
+/* The recorder was killed: its socket is there, and nobody behind it. */
+static int is_alone(const struct agent *a)
+{
+    int fd = a->recorder.sun_family ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1, refused;
+
+    if (fd < 0)
+        return 0;
+    refused =
+        connect(fd, (const struct sockaddr *)&a->recorder, sizeof(a->recorder)) && errno == ECONNREFUSED;
+    close(fd);
+    return refused;
+}
+
 static void *keep(void *arg)
 {
     struct agent *a = arg;
+
+    int alone = 0;
 
     prctl(PR_SET_NAME, "wprof-gpu");
     for (uint64_t ms = a->tick_ms / EARLIER + 1;; ms = ms * 2 < a->tick_ms ? ms * 2 : a->tick_ms) {
         wait_for_tick(a, agent_clock() + ms * 1000000);
         if (!agent_is_on(a))
             return NULL;
-        if (out_is_gone(&a->out)) {
+        alone = is_alone(a) ? alone + 1 : 0;
+        if (alone == ALONE)
+            keeper_stop(a, GPU_STOPPED);
+        if (alone == ALONE || out_is_gone(&a->out)) {
             leave(a);
             return NULL;
         }

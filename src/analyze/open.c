@@ -39,16 +39,29 @@ void open_names(struct session *s)
                  s->meta.state, (unsigned long long)stats.named, (unsigned long long)stats.frames);
 }
 
-int open_session(struct session *s, const char *path, struct err *e)
+int open_session(struct session *s, const char *path, open_rest_fn rest, struct err *e)
 {
     if (packed_open_meta(s, path, e))
         return -1;
     if (!path)
         log_info("session: %s (the newest here)", s->path);
-    return open_log(s, e);
+    return open_log(s, rest, e);
 }
 
-int open_log(struct session *s, struct err *e)
+/* What of GPU agents' logs was not in the session's own. */
+static void say_rest(const struct session *s)
+{
+    if (s->agent_events)
+        log_info("%s: its recorder was killed: %llu events of GPUs are from its " SESSION_AGENTS
+                 "/, where it had not read them",
+                 s->path, (unsigned long long)s->agent_events);
+    if (s->agent_bytes)
+        log_warn("%s: its recorder was killed: %llu bytes of GPU records in its " SESSION_AGENTS
+                 "/ can't be read, what they tell is missing",
+                 s->path, (unsigned long long)s->agent_bytes);
+}
+
+int open_log(struct session *s, open_rest_fn rest, struct err *e)
 {
     if (session_load(s, e))
         return -1;
@@ -57,10 +70,8 @@ int open_log(struct session *s, struct err *e)
     else if (s->bad_bytes)
         log_warn("%s: the last %llu bytes of its log are no whole block and were left out", s->path,
                  (unsigned long long)s->bad_bytes);
-    if (s->agent_bytes)
-        log_warn("%s: its recorder was killed: %llu bytes of GPU records in its " SESSION_AGENTS
-                 "/ were not all read, what they tell is missing",
-                 s->path, (unsigned long long)s->agent_bytes);
+    rest(s);
+    say_rest(s);
     if (!s->sealed)
         open_names(s);
     return 0;

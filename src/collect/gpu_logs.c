@@ -32,6 +32,15 @@ int gpu_logs_init(struct gpu_logs *g, struct store *s, int session_dir, struct e
     return 0;
 }
 
+int gpu_logs_open(struct gpu_logs *g, struct store *s, int session_dir)
+{
+    *g = (struct gpu_logs){.store = s, .parent = session_dir, .stays = 1};
+    gpu_tasks_init(&g->tasks, s);
+    g->tasks.past = 1;
+    g->dir = openat(session_dir, DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return g->dir < 0 ? -1 : 0;
+}
+
 static int is_known(const struct gpu_logs *g, const char *name)
 {
     for (size_t i = 0; i < g->files.n; i++)
@@ -49,13 +58,13 @@ static uint32_t find_task(void *arg, struct gpu_log *l, uint32_t tid)
 
 static void open_one(struct gpu_logs *g, const char *name)
 {
-    int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, fd = openat(g->dir, name, O_RDWR | flags);
+    int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int fd = g->stays ? -1 : openat(g->dir, name, O_RDWR | flags);
     struct gpu_logs_file *f;
     struct stat st;
 
     if (fd < 0)
         fd = openat(g->dir, name, O_RDONLY | flags);
-
     if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || g->files.n == FILES) {
         g->strange++;
         if (fd >= 0)
@@ -88,12 +97,12 @@ static void look_for_new(struct gpu_logs *g)
 
 void gpu_logs_release(struct gpu_logs *g)
 {
-    if (g->dir >= 0)
+    if (g->dir >= 0 && !g->stays)
         look_for_new(g); /* what came where nothing was read */
     for (size_t i = 0; i < g->files.n; i++) {
         struct gpu_logs_file *f = g->files.a[i];
 
-        if (g->dir >= 0)
+        if (g->dir >= 0 && !g->stays)
             unlinkat(g->dir, f->name, 0);
         wlog_reader_release(&f->reader);
         gpu_log_release(&f->log);
@@ -105,7 +114,8 @@ void gpu_logs_release(struct gpu_logs *g)
     gpu_devices_release(&g->devices);
     if (g->dir >= 0) {
         close(g->dir);
-        unlinkat(g->parent, DIRECTORY, AT_REMOVEDIR);
+        if (!g->stays)
+            unlinkat(g->parent, DIRECTORY, AT_REMOVEDIR);
     }
     g->dir = -1;
 }
@@ -136,11 +146,13 @@ static void read_blocks(struct gpu_logs *g, struct gpu_logs_file *f, int last)
 
     if (!f->opened) {
         f->opened = !wlog_open(&f->reader, f->fd, NULL, 0, NULL) && f->reader.pos;
-        if (!f->opened)
-            return;
     }
     if (fstat(f->fd, &st))
         return;
+    if (!f->opened) {
+        f->unread = (uint64_t)st.st_size;
+        return;
+    }
     f->reader.size = (uint64_t)st.st_size;
     while (is_met(g, f, last) && (rc = wlog_next(&f->reader, &b, NULL)) > 0)
         if (b.type == GPU_WIRE_BLOCK)
@@ -160,6 +172,6 @@ void gpu_logs_read(struct gpu_logs *g, uint64_t begin, uint64_t end, int last)
         l->end = end;
         read_blocks(g, g->files.a[i], last);
         if (last)
-            gpu_log_end(l, end);
+            gpu_log_end(l, end ? end : l->told_to);
     }
 }

@@ -24,6 +24,7 @@ struct gpu_logs {
     int dir;    /* -1: not made */
     int parent; /* the session's; borrowed */
     int give;   /* the space of what was read is given back: a recording may go on for days */
+    int stays;  /* read by who did not record it: nothing there is changed */
     struct gpu_tasks tasks;
     struct gpu_devices devices;
     VEC(struct gpu_logs_file *) files;
@@ -32,6 +33,8 @@ struct gpu_logs {
 
 /* Makes the directory, of the session's owner. -1 with `e`. */
 int gpu_logs_init(struct gpu_logs *g, struct store *s, int session_dir, struct err *e);
+/* Of a session that was read, whose recorder has left them. -1: there are none. */
+int gpu_logs_open(struct gpu_logs *g, struct store *s, int session_dir);
 void gpu_logs_release(struct gpu_logs *g); /* removes it and what is in it: agents end at that */
 
 /* What is new, of [begin, end]; end 0: it goes on. last: also of processes that nobody has met. */

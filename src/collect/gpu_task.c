@@ -39,9 +39,17 @@ static void scan(struct gpu_tasks *g)
     }
 }
 
-static int is_same_space(const struct gpu_tasks *g, uint64_t space)
+/* Of the past: where the recorder, too, has seen the process by its own pid. */
+static int is_same_space(struct gpu_tasks *g, uint32_t pid, uint64_t space)
 {
-    return !space || space == g->space;
+    const uint64_t *at;
+    const struct task *t;
+
+    if (!g->past)
+        return !space || space == g->space;
+    at = map_get(&g->by_tid, pid);
+    t = at ? &g->store->tasks.list.a[*at - 1] : NULL;
+    return !t || (t->pid == t->tid && (!t->own_pid || t->own_pid == pid));
 }
 
 static uint32_t known(struct gpu_tasks *g, uint32_t pid, uint64_t space, uint32_t tid)
@@ -49,7 +57,7 @@ static uint32_t known(struct gpu_tasks *g, uint32_t pid, uint64_t space, uint32_
     uint64_t *at;
 
     scan(g);
-    at = is_same_space(g, space) ? map_get(&g->by_tid, tid) : map_get(&g->by_own, pid);
+    at = is_same_space(g, pid, space) ? map_get(&g->by_tid, tid) : map_get(&g->by_own, pid);
     return at ? (uint32_t)*at : 0;
 }
 
@@ -64,7 +72,7 @@ static uint32_t enter(struct gpu_tasks *g, uint32_t pid, uint32_t tid)
     struct proctask st = {0};
     uint32_t id;
 
-    if (!proctask_stat((pid_t)pid, (pid_t)tid, &st))
+    if (!g->past && !proctask_stat((pid_t)pid, (pid_t)tid, &st))
         key.start_ns = st.start_ns;
     if (tid != pid)
         key.leader = gpu_tasks_find(g, pid, g->space, pid);
@@ -79,5 +87,5 @@ uint32_t gpu_tasks_find(struct gpu_tasks *g, uint32_t pid, uint64_t space, uint3
 {
     uint32_t id = known(g, pid, space, tid);
 
-    return id || !is_same_space(g, space) ? id : enter(g, pid, tid);
+    return id || !is_same_space(g, pid, space) ? id : enter(g, pid, tid);
 }

@@ -14,6 +14,7 @@ struct gpu_tasks {
     struct map by_tid; /* as we see it -> the newest task */
     struct map by_own; /* as the process itself sees its pid -> the newest leader */
     size_t scanned;    /* tasks that are in them */
+    int past;          /* of a recording of the past, perhaps another machine's: nothing is asked of /proc */
 };
 
 void gpu_tasks_init(struct gpu_tasks *g, struct store *s);

@@ -226,15 +226,20 @@ void gpu_told_notes(const struct gpu_logs *g, struct record_ctx *ctx, enum gpu_s
             (unsigned long long)cut(g));
 }
 
+const char *gpu_told_figures(const struct gpu_logs *g, char *out, size_t n)
+{
+    snprintf(out, n, "%llu kernels, copies and sets of %zu process%s, %llu of %llu launches with a stack",
+             (unsigned long long)SUM(g, log.on_device), g->files.n, g->files.n == 1 ? "" : "es",
+             (unsigned long long)sum_count(g, GPU_N_STACKS),
+             (unsigned long long)sum_count(g, GPU_N_LAUNCHES));
+    return out;
+}
+
 const char *gpu_told_detail(const struct gpu_logs *g, const struct record_ctx *ctx, enum gpu_seen seen,
                             char *out, size_t n)
 {
-    if (!g->files.n)
-        snprintf(out, n, "%s", why_none(ctx, seen));
-    else
-        snprintf(out, n, "%llu kernels, copies and sets of %zu process%s, %llu of %llu launches with a stack",
-                 (unsigned long long)SUM(g, log.on_device), g->files.n, g->files.n == 1 ? "" : "es",
-                 (unsigned long long)sum_count(g, GPU_N_STACKS),
-                 (unsigned long long)sum_count(g, GPU_N_LAUNCHES));
+    if (g->files.n)
+        return gpu_told_figures(g, out, n);
+    snprintf(out, n, "%s", why_none(ctx, seen));
     return out;
 }

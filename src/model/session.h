@@ -139,6 +139,7 @@ struct session {
     uint64_t skipped_blocks; /* unknown types, of a newer minor version */
     uint64_t bad_bytes;      /* after the last whole block */
     uint64_t agent_bytes;    /* of logs of GPU agents, which a recorder that was killed has left unread */
+    uint64_t agent_events;   /* that were then read of them (collect/gpu_rest.h) */
 };
 
 /*
@@ -152,6 +153,8 @@ int session_open(struct session *s, const char *path, struct err *e);
 int session_open_meta(struct session *s, const char *path, struct err *e);
 /* The log of a session that session_open_meta() opened. -1 with `e`: it is released. */
 int session_load(struct session *s, struct err *e);
+/* Events were added to the store of one that is not sealed: they get their order, and the session its end. */
+void session_took(struct session *s);
 void session_release(struct session *s);
 
 static inline const char *session_files(const struct session *s) /* the directory that they lie in */

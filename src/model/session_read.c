@@ -111,6 +111,16 @@ static void set_end(struct meta *m, const struct store *s)
     m->end_ts = m->start_ts + m->duration_s;
 }
 
+void session_took(struct session *s)
+{
+    if (!s->as_written) {
+        store_events_sort(s->store.events.a, s->store.events.n, 1);
+        event_kinds_release(&s->store.kinds);
+        event_kinds_init(&s->store.kinds, s->store.events.a, s->store.events.n);
+    }
+    set_end(&s->meta, &s->store);
+}
+
 static uint64_t samples(const struct store *s)
 {
     uint64_t n = 0;

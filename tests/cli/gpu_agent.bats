@@ -200,17 +200,51 @@ part() {
     [ "$(counter foreign_buffers)" = 0 ]
 }
 
-@test "gpu: the recorder is killed: that records of the agent are there unread is said" {
-    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib WPROF_GPU_TICK_MS=20 "$WPROF" -q record -o s --tier C --collect gpu,cpu -- \
-        "$PYTHON" "$ROOT/tests/fakes/gpu.py" endless 3>&- &
+@test "gpu: the recorder is killed: what the agent wrote is read, once, and saved by a repair" {
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib WPROF_GPU_TICK_MS=200 "$WPROF" -q record -o left --tier C --collect gpu,cpu -- \
+        "$PYTHON" "$ROOT/tests/fakes/gpu.py" orphan 3>&- &
     recorder=$!
-    until [ "$(cat s/gpu/*.wlog 2>/dev/null | wc -c)" -gt 2000 ]; do sleep 0.02; done
+    written() { [ "$(cat left/gpu/*.wlog 2>/dev/null | wc -c)" -gt 2000 ] && "$WPROF" -q export --metric gpu left >/dev/null 2>&1; }
+    until_true 60 written # of some the recorder has written, too
     pid=$(pgrep -P $recorder)
     kill -9 $recorder
-    kill -9 $pid || true
     wait $recorder || true
-    "$WPROF" show s 2>&1 | grep -q 'its recorder was killed: [0-9]* bytes of GPU records in its gpu/ were not all read'
-    ! grep -q 'CUDA was never initialised' s/meta.json
+    ended() { ! kill -0 "$pid" 2>/dev/null; }
+    until_true 60 ended
+    mkdir before
+    cp -r left/gpu left/events.wlog left/meta.json before
+    run -0 --separate-stderr "$WPROF" show left
+    [[ $stderr == *"its recorder was killed: "*" events of GPUs are from its gpu/"* ]]
+    [[ $output == *"$(wc -l <truth) kernels, copies and sets of 1 process"* && $output != *"never initialised"* ]]
+    [ "$("$WPROF" show --gpu --json left 2>/dev/null | "$PYTHON" -c 'import json, sys
+print(json.load(sys.stdin)["devices"][0]["kernel_count"])')" = "$(grep -c . truth)" ]
+    "$WPROF" show --units step left 2>/dev/null | grep -q 'step 0'
+    run -1 "$WPROF" verify left
+    [[ $output == *"in logs of GPU agents, which the recorder had not read"* ]]
+    "$WPROF" -q verify --repair -o s left
+    "$WPROF" verify s
+    as_it_ran
+    grep -q 'events of GPUs among them are from agents' s/meta.json
+    diff -r left/gpu before/gpu # nothing there is changed
+    cmp left/events.wlog before/events.wlog
+    cmp left/meta.json before/meta.json
+    : >left/gpu/1-2.wlog
+    head -c 5000 /dev/zero >left/gpu/3-4.wlog # as --ring leaves one: its beginning is gone
+    run -0 --separate-stderr "$WPROF" show left
+    [[ $stderr == *"5000 bytes of GPU records in its gpu/ can't be read"* ]]
+}
+
+@test "gpu: the recorder is killed: the agent does not write for ever" {
+    LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib WPROF_GPU_TICK_MS=5 "$WPROF" -q record -o left --tier C --collect gpu,cpu -- \
+        "$PYTHON" "$ROOT/tests/fakes/gpu.py" alone >said 3>&- &
+    recorder=$!
+    written() { [ "$(cat left/gpu/*.wlog 2>/dev/null | wc -c)" -gt 2000 ]; }
+    until_true 60 written
+    kill -9 $recorder
+    wait $recorder || true
+    said() { grep -q alone said; }
+    until_true 60 said
+    "$WPROF" show --gpu left 2>/dev/null | grep -q '^ *GPU 0'
 }
 
 # ranks SIZE: three processes, each with a device of its own, which is number 0 to it

@@ -187,6 +187,30 @@ def endless():
         time.sleep(0.01)
 
 
+def orphan():
+    """Steps, until its parent is killed and for some more; ends in an orderly way."""
+    parent = os.getppid()
+    for i in range(10**5):
+        cuda.nvtxRangePushA(b"step %d" % i)
+        forward(2)
+        wait()
+        cuda.nvtxRangePop()
+        if os.getppid() != parent:
+            break
+        time.sleep(0.005)
+    steps(2)
+
+
+def alone():
+    """Kernels, until nothing of ours writes any more: for longer than its parent lives."""
+    logs = os.environ["WPROF_GPU"]
+    while any(os.readlink(x).startswith(logs) for x in os.scandir("/proc/self/fd") if os.path.lexists(x)):
+        forward(2)
+        wait()
+        time.sleep(0.005)
+    print("alone")
+
+
 def many():
     """Says how large the agent's log is and how much of it is on the disk, once that is less."""
     f = function("_Z7forwardPf@1")
