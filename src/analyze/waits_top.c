@@ -304,9 +304,12 @@ static void fill(union table_cell *c, const struct rows *r, const struct row *ro
     }
     if (row->inferred)
         say_more(&c[WAKER].text, " (inferred)");
-    if (row->irq)
-        c[WAKER].text = mem_strdup("[irq]");
-    else
+    if (row->irq) {
+        char *sender = c[WAKER].text;
+
+        c[WAKER].text = sender ? mem_printf("[irq] for %s", sender) : mem_strdup("[irq]");
+        free(sender);
+    } else
         c[WAKER_WHERE].text = text(s, row->waker_where);
     if (row->meanwhile) {
         char share[32];

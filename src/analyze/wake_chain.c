@@ -195,7 +195,7 @@ static uint32_t waited_for(const struct wake_chain *c, const struct event *ev)
 
     if (wait && wait->reason == WAIT_GIL)
         task = holder(c, ev->task, ev->ts);
-    else if (wait && !wait->irq)
+    else if (wait)
         task = wait->waker_task;
     return task <= c->s->tasks.list.n ? task : 0;
 }
@@ -239,8 +239,8 @@ uint64_t wake_chain_follow(struct wake_chain *c, const struct event *wait, wake_
     const struct wait *how = waits_get(&c->s->waits, wait->attr);
     struct walk w = {.c = c, .waiter = wait->task, .left = LEFT_OF_ONE, .each = each, .arg = arg};
 
-    if (!is_span(wait) || !how || how->irq || !how->waker_task || how->waker_task > c->s->tasks.list.n ||
-        how->waker_task == wait->task || waits_inferred(c->s, how->waker_stack))
+    if (!is_span(wait) || !how || !how->waker_task || how->waker_task > c->s->tasks.list.n ||
+        how->waker_task == wait->task || (!how->irq && waits_inferred(c->s, how->waker_stack)))
         return 0;
     during(&w, how->waker_task, wait->ts, wait->ts + wait->dur);
     return w.told;

@@ -49,8 +49,8 @@ typedef void (*wake_each)(void *arg, const struct wake_step *steps, unsigned n, 
 
 /*
  * Takes a wait (EVENT_OFFCPU) apart. Gives the ns that were told to `each`; the rest, of the whole dur, is
- * time in which nobody saw what that thread did. 0 for sums of short waits, and where the waker is unknown or
- * inferred.
+ * time in which nobody saw what that thread did. 0 for sums of short waits, and where the waker is unknown,
+ * or inferred otherwise than from what an interrupt brought.
  */
 uint64_t wake_chain_follow(struct wake_chain *c, const struct event *wait, wake_each each, void *arg);
 

@@ -18,9 +18,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { RING_PARTS = 20 /* sums of short waits are as exact in time as that */ };
 enum { WALK_PERMILLE = 20 /* of each CPU's time */ };
+enum { SOCKETS_MAX = 1 << 16 /* of which it is known who waits for them */ };
 
 enum marker {
     MARKER_SHORT_WAITS,
@@ -31,6 +33,7 @@ enum marker {
     MARKER_BEFORE,
     MARKER_NEW,
     MARKER_IRQ,
+    MARKER_INFERRED,
     MARKERS,
 };
 
@@ -39,6 +42,7 @@ static const char *const marker_texts[MARKERS] = {
     [MARKER_BUDGET] = "[stack over budget]", [MARKER_SHORT_WAKE] = "[short wait: waker not walked]",
     [MARKER_LOST] = "[stack lost]",          [MARKER_BEFORE] = "[since before the recording]",
     [MARKER_NEW] = "[new thread]",           [MARKER_IRQ] = "[irq]",
+    [MARKER_INFERRED] = "[inferred]",
 };
 
 /* Time off the CPU of one kind, and how much of it has no stack though it was long enough for one. */
@@ -55,6 +59,7 @@ struct collector {
     struct wait_namer namer;
     struct map
         walked; /* hash of where one waits, whose waker's task and kernel frames -> the waker's stack */
+    struct map on_socket; /* inode -> the thread that waited for it last */
     struct buf scratch;
     uint32_t markers[MARKERS]; /* stacks of one frame; 0: not needed so far */
     struct total waits, delays;
@@ -217,6 +222,28 @@ static uint32_t waker_stack(struct collector *c, const struct offcpu_waker *w, u
     return known ? (uint32_t)*known : w->stack;
 }
 
+static void note_socket(struct collector *c, const struct wire_wait *on, uint32_t task)
+{
+    if (!S_ISSOCK(on->mode) || !on->ino)
+        return;
+    if (c->on_socket.n >= SOCKETS_MAX)
+        map_release(&c->on_socket);
+    *map_put(&c->on_socket, on->ino) = task;
+}
+
+/* An interrupt brings what somebody has sent: of a connection to this machine, the thread that waits for what
+ * comes to the other end. */
+static void infer_sender(struct collector *c, const struct wire_wait *on, struct wait *w)
+{
+    uint64_t ino = w->irq && S_ISSOCK(on->mode) ? wait_peer_socket(&c->namer, on) : 0, *known;
+
+    known = ino ? map_get(&c->on_socket, ino) : NULL;
+    if (!known)
+        return;
+    w->waker_task = (uint32_t)*known;
+    w->waker_stack = marker(c, MARKER_INFERRED);
+}
+
 static struct wait span_wait(struct collector *c, const struct wire_span *s, const struct process *p,
                              const struct offcpu_pending *pending, uint32_t waits_at)
 {
@@ -237,6 +264,7 @@ static struct wait span_wait(struct collector *c, const struct wire_span *s, con
         w.waker_task = pending->waker.task;
         w.waker_stack = waker_stack(c, &pending->waker, waits_at);
     }
+    infer_sender(c, &on, &w);
     return w;
 }
 
@@ -305,6 +333,7 @@ static void on_span(void *arg, const void *record, size_t n)
         ev.ts = s->head.ts;
         ev.dur = s->blocked;
         wait = span_wait(c, s, p, pending, ev.stack);
+        note_socket(c, &s->wait, ev.task);
         ev.attr = waits_add(&c->ctx->store->waits, &wait);
         /* Open at the end and woken by then: what is open is the wait for a CPU. */
         ev.flags |= s->flags & WIRE_SPAN_OPEN && !s->woken ? EVENT_OPEN : 0;
@@ -414,6 +443,7 @@ static void offcpu_free(struct collector *c)
     wait_kernel_release(&c->kernel);
     wait_namer_release(&c->namer);
     map_release(&c->walked);
+    map_release(&c->on_socket);
     buf_release(&c->scratch);
     free(c);
 }

@@ -20,8 +20,9 @@
 
 #define UNIX_AGAIN_NS 500000000ull
 #define TCP_AGAIN_NS  2000000000ull
+#define NO_PEER       (1ull << 63) /* with the time; inodes of sockets have 32 bits */
 
-enum { PEERS_MAX = 3 };
+enum { PEERS_MAX = 3, SOCKETS_MAX = 1 << 16 /* that are remembered */ };
 
 void wait_namer_init(struct wait_namer *n, struct store *s, struct track *t)
 {
@@ -36,6 +37,7 @@ void wait_namer_ids(struct wait_namer *n, struct store_visit *v)
 void wait_namer_release(struct wait_namer *n)
 {
     map_release(&n->names);
+    map_release(&n->peers);
     wait_holders_release(&n->holders);
     net_sockets_release(&n->unix_sockets);
     net_sockets_release(&n->tcp_sockets);
@@ -203,6 +205,24 @@ static void add_socket(struct wait_namer *n, const struct process *p, const stru
                   s->family == AF_UNIX ? " - " : " ", out);
 }
 
+uint64_t wait_peer_socket(struct wait_namer *n, const struct wire_wait *w)
+{
+    uint64_t *known = map_get(&n->peers, w->ino);
+    const struct net_socket *s, *peer = NULL;
+
+    if (known && !(*known & NO_PEER))
+        return *known;
+    if (known && clock_monotonic() - (*known & ~NO_PEER) < TCP_AGAIN_NS)
+        return 0;
+    s = find_socket(n, (uint32_t)w->ino);
+    if (s)
+        peer = net_sockets_peer(s->family == AF_UNIX ? &n->unix_sockets : &n->tcp_sockets, s);
+    if (n->peers.n >= SOCKETS_MAX)
+        map_release(&n->peers);
+    *map_put(&n->peers, w->ino) = peer ? peer->ino : NO_PEER | clock_monotonic();
+    return peer ? peer->ino : 0;
+}
+
 static size_t list_holders(struct wait_namer *n, uint64_t ino, uint8_t modes, pid_t own, pid_t *out,
                            size_t max)
 {
@@ -227,13 +247,9 @@ size_t wait_peers(struct wait_namer *n, const struct process *p, const struct wi
     if (S_ISFIFO(w->mode)) {
         modes = writes(w) ? HOLDER_READS : HOLDER_WRITES;
     } else if (S_ISSOCK(w->mode)) {
-        const struct net_socket *s = find_socket(n, (uint32_t)w->ino), *peer = NULL;
-
-        if (s)
-            peer = net_sockets_peer(s->family == AF_UNIX ? &n->unix_sockets : &n->tcp_sockets, s);
-        if (!peer)
+        ino = wait_peer_socket(n, w);
+        if (!ino)
             return 0;
-        ino = peer->ino;
     } else {
         return 0;
     }

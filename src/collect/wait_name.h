@@ -22,6 +22,7 @@ struct wait_namer {
     struct track *track;
     struct map names; /* hash of {process, descriptor, inode, call} -> string */
     struct wait_holders holders;
+    struct map peers; /* inode of a socket -> that of its peer, or when none was found */
     struct net_sockets unix_sockets, tcp_sockets;
     uint64_t unix_ns, tcp_ns; /* when they were read; 0: never */
 };
@@ -34,6 +35,9 @@ void wait_namer_ids(struct wait_namer *n, struct store_visit *v); /* model/store
 
 /* A string of the store, 0: there is nothing to say. p NULL: a kernel thread. */
 uint32_t wait_name(struct wait_namer *n, const struct process *p, const struct wire_wait *w);
+
+/* The inode of the socket at the other end of the socket w->ino, of this machine; 0: none, or not known. */
+uint64_t wait_peer_socket(struct wait_namer *n, const struct wire_wait *w);
 
 /* The processes at the other end of the pipe or socket w->fd, as wprof sees them, but for p itself: at most
  * `max`, each once. */

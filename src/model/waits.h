@@ -31,7 +31,7 @@ const char *
 waits_state(unsigned reason); /* what a thread is then, for people: "asleep", "waiting for a disk" */
 
 struct wait {
-    uint32_t waker_task;  /* task id; 0: unknown, or an interrupt */
+    uint32_t waker_task;  /* task id; 0: unknown, or an interrupt; with irq: who sent what that brought */
     uint32_t waker_stack; /* stack id, root first; 0: none */
     uint32_t what;  /* strtab: "futex 0x7f..", "pipe:[123] <- python3[42]", "waitpid 17"; 0: not named */
     uint8_t reason; /* enum wait_reason */

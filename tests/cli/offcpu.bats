@@ -382,3 +382,44 @@ for _ in range(20): ask.write(b"x"); answer.read(1)'
     holds "$("$PYTHON" -c 'import json; print(json.load(open("s/meta.json"))["counters"]["target.cpu_ns"])') < 0.8e9"     # it used 1 s
     [ "$("$WPROF" show --json s | "$PYTHON" -c 'import json,sys; print(len(json.load(sys.stdin)["processes"]))')" = 1 ]
 }
+
+# In a network of its own, whose packets one CPU hands over to any: interrupts end part of the waits.
+own_network() {
+    unshare -n -m sh -c 'ip link set lo up && mount -t sysfs sysfs /sys &&
+        echo 3 > /sys/class/net/lo/queues/rx-0/rps_cpus &&
+        exec "$@"' sh "$@"
+}
+
+answers_have_senders() {
+    rm -rf s
+    own_network "$WPROF" record -q -o s -- "$PYTHON" net.py
+    "$WPROF" show --waits --top 0 --json s >waits.json || return 1
+    python3 - <<'END' || return 1
+import json
+rows = [w for w in json.load(open("waits.json"))["waits"] if w["reason"] == "socket" and w["where"] == "<module>"]
+whole = sum(w["ns"] for w in rows)
+named = sum(w["ns"] for w in rows if w["waker_tid"] and (w["meanwhile"] or "").startswith("serve ") and w["state"] == "asleep")
+assert whole > 40 * 20e6, rows
+assert named > 0.9 * whole, rows
+END
+    "$WPROF" report --rule blocked s | grep -q 'waits for a socket, held up in serve (net.py:6), asleep'
+}
+
+@test "an answer over loopback that an interrupt delivers: the other end is named, and asleep" {
+    need_python
+    need_command ip
+    own_network true 2>/dev/null || skip "no network namespace whose packets can be steered (unshare, RPS)"
+    cat >net.py <<'END'
+import socket, threading, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+def serve():
+    c, _ = s.accept()
+    while c.recv(1):
+        time.sleep(0.02); c.send(b"x")
+threading.Thread(target=serve, daemon=True).start()
+c = socket.create_connection(s.getsockname())
+for i in range(40):
+    c.send(b"q"); c.recv(1)
+END
+    in_three answers_have_senders
+}

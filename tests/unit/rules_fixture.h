@@ -129,12 +129,14 @@ struct waiting {
     uint8_t kind, reason; /* kind 0: EVENT_OFFCPU */
     uint32_t waker, waker_stack;
     const char *what;
+    uint8_t irq;
 };
 
 static inline void case_wait(struct rules_case *x, uint32_t task, uint32_t stack, uint64_t from, uint64_t ms,
                              struct waiting how)
 {
-    struct wait w = {.reason = how.reason, .waker_task = how.waker, .waker_stack = how.waker_stack};
+    struct wait w = {
+        .reason = how.reason, .waker_task = how.waker, .waker_stack = how.waker_stack, .irq = how.irq};
     struct event ev = {.kind = how.kind ? how.kind : EVENT_OFFCPU,
                        .ts = START + from * MS,
                        .dur = ms * MS,

@@ -310,7 +310,7 @@ static void waits_tell_what_the_other_end_was(void **state)
 {
     struct session x = {0};
     struct store *s = &x.store;
-    struct task task = {.pid = 5, .tid = 5, .start_ns = 1};
+    struct task task = {.pid = 5, .tid = 5, .start_ns = 1, .comm = strtab_add(&s->strings, "server")};
     uint32_t serve = stacks_push(&s->stacks, 0, named(s, FRAME_PYTHON, "serve"));
     struct wait asks = {.reason = WAIT_SOCKET, .waker_task = 2}, sleeps = {.reason = WAIT_SLEEP, .irq = 1};
     const struct table_column *last;
@@ -333,6 +333,12 @@ static void waits_tell_what_the_other_end_was(void **state)
     last = &t.columns[t.ncolumns - 1];
     assert_string_equal(last->key, "state");
     assert_string_equal(t.cells.a[t.ncolumns - 2].text, "serve 100.0 %");
+    assert_string_equal(t.cells.a[t.ncolumns - 1].text, "asleep");
+    table_release(&t);
+    asks.irq = 1; /* an interrupt brought what it had sent */
+    s->events.a[0].attr = waits_add(&s->waits, &asks);
+    waits_top(&t, &x, 1);
+    assert_string_equal(t.cells.a[8].text, "[irq] for server");
     assert_string_equal(t.cells.a[t.ncolumns - 1].text, "asleep");
     table_release(&t);
     s->events.a[1].dur = 30;

@@ -299,6 +299,25 @@ static void other_end(void **state)
     assert_non_null(strstr(f->advice, "other end"));
 }
 
+/* An interrupt brought what another process had sent, as far as can be told. */
+static void sent_by_interrupt(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t server = case_task(x, 30, 30, 0, "server"), serve = PY({"do_GET", "net.py"});
+    struct frame mark = {.kind = FRAME_MARKER, .func = case_str(x, "[inferred]")};
+    uint32_t at = stacks_push(&x->s.store.stacks, 0, frames_add(&x->s.store.frames, &mark));
+    const struct finding *f;
+
+    case_wait(x, server, serve, 0, 2900, (struct waiting){.reason = WAIT_SLEEP, .irq = 1});
+    case_wait(x, x->lead, PY({"ask", "a.py"}), 0, 3000,
+              (struct waiting){.reason = WAIT_SOCKET, .waker = server, .waker_stack = at, .irq = 1});
+    f = case_found(x, "process-wait");
+    assert_string_equal(f->title,
+                        "The main thread waits for another process, server, which is in do_GET, asleep");
+    assert_int_equal(f->certainty, FINDING_LIKELY);
+    assert_non_null(f->why);
+}
+
 /* Nobody knows who ended most of the waits: they are told as before. */
 static void far_end(void **state)
 {
@@ -658,6 +677,7 @@ int main(void)
         T(process_wait),
         T(blocked),
         T(other_end),
+        T(sent_by_interrupt),
         T(far_end),
         T(children_in_turn),
         T(launcher),

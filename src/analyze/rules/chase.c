@@ -55,14 +55,19 @@ void chase_wait(struct chase *c, const struct rule_data *d, size_t span)
     const struct wait *w = lead_wait(d, x);
     struct telling t = {c, d};
 
+    uint64_t told;
+
     c->asked += x->end - x->start;
-    if (w && w->waker_task && waits_inferred(&d->s->store, w->waker_stack)) {
+    if (w && w->waker_task && !w->irq && waits_inferred(&d->s->store, w->waker_stack)) {
         add(c, d, w->waker_task, w->waker_stack, x->end - x->start);
         c->told += x->end - x->start;
         c->inferred += x->end - x->start;
         return;
     }
-    c->told += wake_chain_follow(d->chain, lead_event(d, x), tell, &t);
+    told = wake_chain_follow(d->chain, lead_event(d, x), tell, &t);
+    c->told += told;
+    if (w && w->irq)
+        c->inferred += told;
 }
 
 const char *chase_state(const struct chase *c)

@@ -46,7 +46,7 @@ static int is_kernel_thread(const struct rule_data *d, uint32_t stack)
  * kernel's or another program's, that the disk was done in. */
 static int is_outside(const struct rule_data *d, const struct wait *w)
 {
-    return w && !w->irq && w->waker_task && w->waker_task <= d->s->store.tasks.list.n &&
+    return w && w->waker_task && w->waker_task <= d->s->store.tasks.list.n &&
            !d->lead.process[w->waker_task] && w->reason != WAIT_DISK && w->reason != WAIT_FAULT &&
            !is_kernel_thread(d, w->waker_stack);
 }
@@ -227,6 +227,8 @@ void check_lock_wait(struct rule_run *r, const struct rule_data *d)
 
 /* ---- another process ---- */
 
+static const char inferred_why[] = "nobody saw who ended the waits: it is inferred from what both did";
+
 static int is_process_wait(const struct rule_data *d, const struct lead_span *x, uint64_t arg)
 {
     return is_outside(d, lead_wait(d, x));
@@ -263,7 +265,7 @@ void check_process_wait(struct rule_run *r, const struct rule_data *d)
             "has the chain of each wait.");
         x->certainty = chase_certainty(&c);
         if (c.inferred > c.told / 2)
-            x->why = mem_strdup("nobody saw who ended the waits: it is inferred from what both did");
+            x->why = mem_strdup(inferred_why);
     }
     buf_release(&place);
     lead_time_release(&t);
@@ -368,6 +370,10 @@ static void tell_other_end(struct finding *x, const struct chase *c, const struc
     }
     buf_addstr(&text, x->evidence);
     who_was_where(&text, c, d, buf_str(&place));
+    if (c->inferred > c->told / 2 && !x->why) {
+        x->certainty = FINDING_LIKELY;
+        x->why = mem_strdup(inferred_why);
+    }
     free(x->evidence);
     x->evidence = buf_detach(&text);
     buf_release(&place);
