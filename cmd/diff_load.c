@@ -90,7 +90,7 @@ static int add_path(struct compare *c, int side, const char *path, struct err *e
     int folded = !stat(path, &st) && S_ISREG(st.st_mode) && !packed_is(path);
     int rc = folded ? read_folded(&s, path, e) : open_session(&s, path, gpu_rest_take, e);
 
-    if (!rc && compare_add(c, side, &s, path, e))
+    if (!rc && (folded ? compare_add_stacks(c, side, &s, path, e) : compare_add(c, side, &s, path, e)))
         rc = err_wrap(e, "%s", path);
     session_release(&s);
     return rc;

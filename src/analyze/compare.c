@@ -46,7 +46,7 @@ void compare_free(struct compare *c)
     vec_release(&c->runs);
     vec_release(&c->keys);
     strtab_release(&c->strings);
-    strtab_release(&c->identities);
+    index_release(&c->key_of);
     strtab_release(&c->modules);
     free(c);
 }
@@ -99,12 +99,15 @@ static double sample_ns(const struct session *s)
     return event && strstr(event, "clock") && s->meta.frequency ? 1e9 / (double)s->meta.frequency : 0;
 }
 
-int compare_add(struct compare *c, int side, const struct session *s, const char *label, struct err *e)
+/* mine: s itself, of which only the profile is wanted; NULL: it stays as it is. */
+static int add(struct compare *c, int side, const struct session *s, struct session *mine, const char *label,
+               struct err *e)
 {
     /* The rest is made when all are there: sides may be large. */
     struct fold_opts fold = {.metric = c->o.metric,
                              .samples = c->o.single && !c->o.tree_alone && s->meta.duration_s > 0,
-                             .self_alone = 1};
+                             .self_alone = 1,
+                             .spent = mine ? &mine->store.stacks : NULL};
     struct compare_run r = {.side = side};
 
     if (fold_profile(&r.p, s, &fold, e))
@@ -116,6 +119,11 @@ int compare_add(struct compare *c, int side, const struct session *s, const char
         release_run(&r);
         return -1;
     }
+    if (mine) {
+        store_release(&mine->store);
+        mine->store = (struct store){0};
+    }
+    strtab_settle(&r.p.strings);
     r.label = mem_strdup(label);
     compare_take_program(&r, s);
     compare_take_keys(c, &r);
@@ -128,6 +136,16 @@ int compare_add(struct compare *c, int side, const struct session *s, const char
     c->n[side]++;
     *vec_push(&c->runs) = r;
     return 0;
+}
+
+int compare_add(struct compare *c, int side, const struct session *s, const char *label, struct err *e)
+{
+    return add(c, side, s, NULL, label, e);
+}
+
+int compare_add_stacks(struct compare *c, int side, struct session *s, const char *label, struct err *e)
+{
+    return add(c, side, s, s, label, e);
 }
 
 /* ---- all of them ---- */

@@ -41,6 +41,10 @@ void compare_free(struct compare *c);
  * such metric, or nothing to count by. */
 int compare_add(struct compare *c, int side, const struct session *s, const char *label, struct err *e);
 
+/* The same of a session that has stacks and their counts alone, which may be very many: what its store holds
+ * is freed as soon as it is not needed any more. */
+int compare_add_stacks(struct compare *c, int side, struct session *s, const char *label, struct err *e);
+
 /* `out` is zeroed by the caller and released with comparison_release(). -1 with `e`: a side has no run. */
 int compare_finish(struct compare *c, struct comparison *out, struct err *e);
 

@@ -80,8 +80,9 @@ struct compare_run {
 
 struct compare {
     struct compare_opts o;
-    struct strtab strings, identities; /* names; name + module + kind of each key, in the order of ids */
-    VEC(struct compare_key) keys;      /* id is index + 1 */
+    struct strtab strings;
+    VEC(struct compare_key) keys; /* id is index + 1 */
+    struct index key_of;          /* by name, module and kind */
     struct strtab modules;
     VEC(struct compare_run) runs; /* those of the base side first, once all are there */
     size_t n[COMPARISON_SIDES];

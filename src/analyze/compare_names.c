@@ -5,6 +5,7 @@
  */
 #include "analyze/compare_job.h"
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "model/frames.h"
 
@@ -139,31 +140,47 @@ void compare_frame_name(const struct profile *p, uint32_t frame, struct buf *nam
 
 /* ---- keys ---- */
 
-static uint32_t take_key(struct compare *c, const struct profile *p, uint32_t frame, int side)
+struct wanted {
+    const struct compare *c;
+    const struct compare_key *key;
+};
+
+static int same_key(const void *ctx, uint32_t id)
 {
-    struct buf name = {0}, module = {0}, identity = {0};
+    const struct wanted *w = ctx;
+    const struct compare_key *k = &w->c->keys.a[id - 1];
+
+    return k->name == w->key->name && k->module == w->key->module && k->kind == w->key->kind;
+}
+
+/* name, module: room to write in. */
+static uint32_t take_key(struct compare *c, const struct profile *p, uint32_t frame, int side,
+                         struct buf *name, struct buf *module)
+{
     const struct profile_frame *f = &p->frames.a[frame];
-    struct compare_key *k;
+    struct compare_key key = {.kind = f->kind}, *k;
+    struct wanted w = {c, &key};
+    uint64_t hash;
     uint32_t id;
 
-    compare_frame_name(p, frame, &name, &module);
-    buf_addf(&identity, "%s\n%s\n%u", buf_str(&name), buf_str(&module), f->kind);
-    id = strtab_addn(&c->identities, identity.data, identity.len);
-    if (id > c->keys.n) {
-        *vec_push(&c->keys) =
-            (struct compare_key){.name = strtab_add(&c->strings, name.len ? name.data : "?"),
-                                 .module = strtab_add(&c->strings, buf_str(&module)),
-                                 .kind = f->kind};
+    buf_clear(name);
+    buf_clear(module);
+    compare_frame_name(p, frame, name, module);
+    key.name = strtab_add(&c->strings, name->len ? name->data : "?");
+    key.module = strtab_add(&c->strings, buf_str(module));
+    hash = hash_mix((uint64_t)key.name << 32 | key.module, key.kind);
+    id = index_find(&c->key_of, hash, same_key, &w);
+    if (!id) {
+        *vec_push(&c->keys) = key;
+        id = (uint32_t)c->keys.n;
+        index_add(&c->key_of, hash, id);
         if (f->kind != FRAME_NONE && f->kind != FRAME_MARKER && f->kind != FRAME_GIL)
             c->keys.a[id - 1].group = strtab_add(&c->modules, f->kind == FRAME_PYTHON ? "[python]"
-                                                              : module.len            ? module.data
+                                                              : module->len           ? module->data
                                                                                       : "[none]");
     }
     k = &c->keys.a[id - 1];
     k->on |= (uint8_t)(1u << side);
-    buf_release(&name);
-    buf_release(&module);
-    buf_release(&identity);
     return id;
 }
 
@@ -180,9 +197,13 @@ void compare_take_program(struct compare_run *run, const struct session *s)
 
 void compare_take_keys(struct compare *c, struct compare_run *run)
 {
+    struct buf name = {0}, module = {0};
+
     run->key = mem_calloc(run->p.frames.n + 1, sizeof(*run->key));
     for (uint32_t i = 1; i < run->p.frames.n; i++)
-        run->key[i] = take_key(c, &run->p, i, run->side);
+        run->key[i] = take_key(c, &run->p, i, run->side, &name, &module);
+    buf_release(&name);
+    buf_release(&module);
 }
 
 /* The file of the program that all runs of the side recorded; NULL: they are several, or it is not told. */

@@ -135,106 +135,130 @@ static void finish_rows(struct compare *c, const struct compare_rows *rows, cons
     free(t.tested);
 }
 
-/* Rows of what `group` (key id -> 1.., 0: none) puts together, n of them. */
-static void grouped_rows(struct compare *c, enum comparison_level level, const uint32_t *group, size_t n,
-                         const uint32_t *names)
-{
+/* ---- the levels ---- */
+
+/* Rows while they are counted, run by run. */
+struct counting {
     struct compare_rows rows;
+    uint32_t *group; /* key id -> row + 1; 0: none */
+    uint32_t *names; /* row -> the id of a key or module */
+};
 
-    compare_rows_init(c, &rows, level);
-    rows.n = n;
-    rows.of = group;
-    rows.self = c->o.self;
-    rows.counts = mem_calloc(n * rows.runs + 1, sizeof(*rows.counts));
-    for (size_t r = 0; r < rows.runs; r++) {
-        const struct compare_run *run = &c->runs.a[r];
-        uint32_t *of = mem_calloc(run->p.frames.n + 1, sizeof(*of));
-        struct functions f = {0};
-
-        for (uint32_t i = 1; i < run->p.frames.n; i++)
-            of[i] = group[compare_row_key(c, &rows, run, i)];
-        functions_sum_groups(&f, &run->p, 0, of, n + 1);
-        for (size_t i = 0; i < n; i++)
-            rows.counts[i * rows.runs + r] = c->o.self ? f.self[i + 1] : f.total[i + 1];
-        functions_release(&f);
-        free(of);
-    }
-    finish_rows(c, &rows, names);
-    compare_rows_release(&rows);
+static void counting_init(struct counting *x, struct compare *c, enum comparison_level level, size_t names)
+{
+    compare_rows_init(c, &x->rows, level);
+    x->group = mem_calloc(c->keys.n + 1, sizeof(*x->group));
+    x->names = mem_calloc(names + 1, sizeof(*x->names));
 }
 
-static void make_functions(struct compare *c)
+/* All rows are known. */
+static void counting_begin(struct counting *x)
 {
-    uint32_t *group = mem_calloc(c->keys.n + 1, sizeof(*group)),
-             *names = mem_calloc(c->keys.n + 1, sizeof(*names));
-    uint32_t n = 0;
+    x->rows.counts = mem_calloc(x->rows.n * x->rows.runs + 1, sizeof(*x->rows.counts));
+}
 
+static void counting_end(struct counting *x, struct compare *c)
+{
+    finish_rows(c, &x->rows, x->names);
+    compare_rows_release(&x->rows);
+    free(x->group);
+    free(x->names);
+}
+
+/* Of what group[] puts together. */
+static void count_groups(struct counting *x, const struct compare *c, size_t r)
+{
+    const struct compare_run *run = &c->runs.a[r];
+    uint32_t *of = mem_calloc(run->p.frames.n + 1, sizeof(*of));
+    struct functions f = {0};
+
+    for (uint32_t i = 1; i < run->p.frames.n; i++)
+        of[i] = x->group[compare_row_key(c, &x->rows, run, i)];
+    functions_sum_groups(&f, &run->p, 0, of, x->rows.n + 1);
+    for (size_t i = 0; i < x->rows.n; i++)
+        x->rows.counts[i * x->rows.runs + r] = c->o.self ? f.self[i + 1] : f.total[i + 1];
+    functions_release(&f);
+    free(of);
+}
+
+static void begin_functions(struct counting *x, struct compare *c)
+{
+    counting_init(x, c, COMPARISON_FUNCTIONS, c->keys.n);
     for (uint32_t id = 1; id <= c->keys.n; id++) {
         const struct compare_key *k = &c->keys.a[id - 1];
 
         if (k->kind == FRAME_NONE || k->kind == FRAME_MARKER || (k->twin && k->on == 1u << COMPARISON_BASE))
             continue;
-        names[n] = id;
-        group[id] = ++n;
+        x->names[x->rows.n] = id;
+        x->group[id] = (uint32_t)++x->rows.n;
     }
-    grouped_rows(c, COMPARISON_FUNCTIONS, group, n, names);
-    free(group);
-    free(names);
+    x->rows.of = x->group;
+    x->rows.self = c->o.self;
+    counting_begin(x);
 }
 
-static void make_modules(struct compare *c)
+static void begin_modules(struct counting *x, struct compare *c)
 {
-    uint32_t n = strtab_count(&c->modules), *group = mem_calloc(c->keys.n + 1, sizeof(*group));
-    uint32_t *names = mem_calloc((size_t)n + 1, sizeof(*names));
-
+    counting_init(x, c, COMPARISON_MODULES, strtab_count(&c->modules));
+    x->rows.n = strtab_count(&c->modules);
     for (uint32_t id = 1; id <= c->keys.n; id++)
-        group[id] = c->keys.a[id - 1].group;
-    for (uint32_t i = 0; i < n; i++)
-        names[i] = i + 1;
-    grouped_rows(c, COMPARISON_MODULES, group, n, names);
-    free(group);
-    free(names);
+        x->group[id] = c->keys.a[id - 1].group;
+    for (uint32_t i = 0; i < x->rows.n; i++)
+        x->names[i] = i + 1;
+    x->rows.of = x->group;
+    x->rows.self = c->o.self;
+    counting_begin(x);
 }
 
 /* Processes stand right below the root. */
-static void make_processes(struct compare *c)
+static void begin_processes(struct counting *x, struct compare *c)
 {
-    struct compare_rows rows;
-    uint32_t *row_of = mem_calloc(c->keys.n + 1, sizeof(*row_of)),
-             *names = mem_calloc(c->keys.n + 1, sizeof(*names));
+    counting_init(x, c, COMPARISON_PROCESSES, c->keys.n);
+    for (size_t r = 0; r < x->rows.runs; r++) {
+        const struct profile *p = &c->runs.a[r].p;
 
-    compare_rows_init(c, &rows, COMPARISON_PROCESSES);
-    for (int pass = 0; pass < 2; pass++) { /* first which there are, then what they took */
-        for (size_t r = 0; r < rows.runs; r++) {
-            const struct profile *p = &c->runs.a[r].p;
+        for (size_t i = 1; i < p->nodes.n; i++) {
+            uint32_t id = p->nodes.a[i].parent ? 0 : compare_key_of(c, &c->runs.a[r], p->nodes.a[i].frame);
 
-            for (uint32_t i = p->nodes.a[0].child; i; i = p->nodes.a[i].next) {
-                uint32_t id = compare_key_of(c, &c->runs.a[r], p->nodes.a[i].frame);
-
-                if (!id || c->keys.a[id - 1].kind != FRAME_NONE)
-                    continue;
-                if (!row_of[id]) {
-                    names[rows.n] = id;
-                    row_of[id] = (uint32_t)++rows.n;
-                }
-                if (pass)
-                    rows.counts[(row_of[id] - 1) * rows.runs + r] += p->metrics.a[0].total[i];
-            }
+            if (!id || c->keys.a[id - 1].kind != FRAME_NONE || x->group[id])
+                continue;
+            x->names[x->rows.n] = id;
+            x->group[id] = (uint32_t)++x->rows.n;
         }
-        if (!pass)
-            rows.counts = mem_calloc(rows.n * rows.runs + 1, sizeof(*rows.counts));
     }
-    finish_rows(c, &rows, names);
-    compare_rows_release(&rows);
-    free(row_of);
-    free(names);
+    counting_begin(x);
+}
+
+static void count_processes(struct counting *x, const struct compare *c, size_t r)
+{
+    const struct profile *p = &c->runs.a[r].p;
+
+    for (uint32_t i = p->nodes.a[0].child; i; i = p->nodes.a[i].next) {
+        uint32_t row = x->group[compare_key_of(c, &c->runs.a[r], p->nodes.a[i].frame)];
+
+        if (row)
+            x->rows.counts[(row - 1) * x->rows.runs + r] += p->metrics.a[0].total[i];
+    }
 }
 
 void compare_make_rows(struct compare *c)
 {
-    for (size_t r = 0; r < c->runs.n; r++)
-        profile_link(&c->runs.a[r].p);
-    make_functions(c);
-    make_modules(c);
-    make_processes(c);
+    struct counting functions, modules, processes;
+
+    begin_functions(&functions, c);
+    begin_modules(&modules, c);
+    begin_processes(&processes, c);
+    for (size_t r = 0; r < c->runs.n; r++) {
+        struct profile *p = &c->runs.a[r].p;
+
+        profile_link(p);
+        count_groups(&functions, c, r);
+        count_groups(&modules, c, r);
+        count_processes(&processes, c, r);
+        free(p->metrics.a[0].total); /* of many nodes it is much */
+        p->metrics.a[0].total = NULL;
+    }
+    counting_end(&functions, c);
+    counting_end(&modules, c);
+    counting_end(&processes, c);
 }

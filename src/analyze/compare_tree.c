@@ -41,6 +41,41 @@ static void add_self(struct tree *t, size_t r, uint32_t node, uint64_t self, voi
     t->self[t->c->runs.a[r].side][node] += self;
 }
 
+/* Whether no two frames of the run have one key. */
+static int keys_differ(const struct compare *c, const struct compare_run *run)
+{
+    uint8_t *seen = mem_calloc(c->keys.n + 1, 1);
+    int differ = 1;
+
+    for (uint32_t i = 1; i < run->p.frames.n && differ; i++) {
+        uint32_t key = compare_key_of(c, run, i);
+
+        differ = !seen[key];
+        seen[key] = 1;
+    }
+    free(seen);
+    return differ;
+}
+
+/* The first run's nodes as they are: they may be too many to have them twice. */
+static void adopt(struct tree *t, struct compare_run *run)
+{
+    struct profile *p = &run->p;
+
+    for (size_t i = 1; i < p->nodes.n; i++)
+        p->nodes.a[i].frame = compare_key_of(t->c, run, p->nodes.a[i].frame);
+    memcpy(t->self[run->side], p->metrics.a[0].self, p->nodes.n * sizeof(*t->self[run->side]));
+    vec_release(&t->p->nodes);
+    t->p->nodes.a = p->nodes.a;
+    t->p->nodes.n = p->nodes.n;
+    t->p->nodes.cap = p->nodes.cap;
+    p->nodes.a = NULL;
+    p->nodes.n = p->nodes.cap = 0;
+    profile_index_adopt(&t->children, t->p);
+    profile_release(p);
+    *p = (struct profile){0};
+}
+
 /* The root, and room for all nodes that there can be: memory that is never touched costs nothing. */
 static void plant(struct tree *t)
 {
@@ -183,8 +218,12 @@ void compare_make_tree(struct compare *c)
 {
     struct tree t = {.c = c, .p = &c->out->tree};
 
+    size_t r = 0;
+
     plant(&t);
-    for (size_t r = 0; r < c->runs.n; r++) {
+    if (is_pair(c) && c->runs.a[0].p.nodes.n && keys_differ(c, &c->runs.a[0]))
+        adopt(&t, &c->runs.a[r++]);
+    for (; r < c->runs.n; r++) {
         visit(&t, r, add_self, NULL);
         if (is_pair(c)) /* they may be large */
             profile_release(&c->runs.a[r].p);

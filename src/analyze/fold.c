@@ -496,20 +496,44 @@ static int is_whole(const struct builder *b)
     return 1;
 }
 
-/* Then stack ids are nodes, frame ids are frames. */
-static void take_whole(struct builder *b)
+/* The memory of the store's nodes becomes that of the profile's, which are twice as large: from the end on.
+ */
+static void reuse_nodes(struct profile *p, struct stacks *from, size_t n)
 {
-    const struct stacks *from = &b->s->stacks;
-    struct profile *p = b->p;
-    size_t n = from->nodes.n + 1;
+    struct stack_node node;
 
+    p->nodes.a = mem_realloc(from->nodes.a, n, sizeof(*p->nodes.a));
+    p->nodes.cap = n;
+    from->nodes.a = NULL;
+    from->nodes.n = from->nodes.cap = 0;
+    stacks_settle(from);
+    for (size_t i = n; i-- > 1;) {
+        memcpy(&node, (const char *)p->nodes.a + (i - 1) * sizeof(node), sizeof(node));
+        p->nodes.a[i] = (struct profile_node){.parent = node.parent, .frame = node.frame};
+    }
+}
+
+static void copy_nodes(struct profile *p, const struct stacks *from, size_t n)
+{
     vec_reserve(&p->nodes, n);
-    b->self.a = mem_calloc(n, sizeof(*b->self.a));
-    b->self.n = b->self.cap = p->nodes.n = n;
-    p->nodes.a[0] = (struct profile_node){0};
     for (size_t i = 1; i < n; i++)
         p->nodes.a[i] =
             (struct profile_node){.parent = from->nodes.a[i - 1].parent, .frame = from->nodes.a[i - 1].frame};
+}
+
+/* Then stack ids are nodes, frame ids are frames. */
+static void take_whole(struct builder *b)
+{
+    struct profile *p = b->p;
+    size_t n = b->s->stacks.nodes.n + 1;
+
+    if (b->o->spent)
+        reuse_nodes(p, b->o->spent, n);
+    else
+        copy_nodes(p, &b->s->stacks, n);
+    b->self.a = mem_calloc(n, sizeof(*b->self.a));
+    b->self.n = b->self.cap = p->nodes.n = n;
+    p->nodes.a[0] = (struct profile_node){0};
     for (size_t i = 0; i < b->s->events.n; i++) {
         const struct event *ev = &b->s->events.a[i];
 

@@ -27,6 +27,7 @@ struct fold_opts {
     uint32_t pid, tid; /* only this process / thread, 0: all */
     uint32_t had;      /* kinds of events, bits: that there is none of them is no error: cut.h */
     const uint32_t *units;   /* each event's root above its process, a string of the store: split.h; NULL */
+    struct stacks *spent;    /* the store's own, not needed any more: its memory may be used; NULL */
     uint64_t from_ns, to_ns; /* only this part, ns since the session's start; to_ns 0: to the end */
 };
 

@@ -36,6 +36,33 @@ void profile_index_add(struct index *x, const struct profile *p, uint32_t node)
     index_add(x, hash(n->parent, n->frame), node);
 }
 
+/* Of so many of a node's children as are looked at the last one; *steps: how many. */
+static uint32_t last_of_first(const struct profile_node *nodes, uint32_t parent, uint32_t *steps)
+{
+    uint32_t last = 0;
+
+    *steps = 0;
+    for (uint32_t id = nodes[parent].child; id && *steps < LIST_MAX; id = nodes[id].next, ++*steps)
+        last = id;
+    return last;
+}
+
+void profile_index_adopt(struct index *x, struct profile *p)
+{
+    struct profile_node *nodes = p->nodes.a;
+
+    for (size_t i = 0; i < p->nodes.n; i++)
+        nodes[i].child = 0;
+    for (size_t i = 1; i < p->nodes.n; i++) {
+        uint32_t steps, last = last_of_first(nodes, nodes[i].parent, &steps);
+
+        if (steps == LIST_MAX)
+            profile_index_add(x, p, last);
+        nodes[i].next = nodes[nodes[i].parent].child;
+        nodes[nodes[i].parent].child = (uint32_t)i;
+    }
+}
+
 uint32_t profile_index_child(struct index *x, struct profile *p, uint32_t parent, uint32_t frame)
 {
     const struct profile_node *nodes = p->nodes.a;

@@ -20,4 +20,8 @@ void profile_index_add(struct index *x, const struct profile *p,
  */
 uint32_t profile_index_child(struct index *x, struct profile *p, uint32_t parent, uint32_t frame);
 
+/* Makes the empty x, and the links of all nodes, such that more can be added so. No two children of one node
+ * have the same frame. */
+void profile_index_adopt(struct index *x, struct profile *p);
+
 #endif

@@ -19,6 +19,11 @@ void strtab_release(struct strtab *t)
     index_release(&t->index);
 }
 
+void strtab_settle(struct strtab *t)
+{
+    index_release(&t->index);
+}
+
 static int same(const void *ctx, uint32_t id)
 {
     const struct wanted *w = ctx;

@@ -21,6 +21,8 @@ uint32_t strtab_addn(struct strtab *t, const char *s, size_t n); /* stops at a N
 uint32_t strtab_find(const struct strtab *t, const char *s);     /* 0 when absent */
 const char *strtab_get(const struct strtab *t,
                        uint32_t id); /* "" for 0 and for an id out of range; valid until the next add */
+/* Frees what only adding and finding need; the next addition makes it anew. */
+void strtab_settle(struct strtab *t);
 uint32_t strtab_count(const struct strtab *t); /* ids are 1..count */
 
 #endif
