@@ -72,11 +72,11 @@ static void put_devices(const struct gpu_trace *x, uint64_t top, const struct te
 {
     struct table t;
 
-    gpu_devices_table(&t, x, 0);
+    gpu_devices_table(&t, x, 0, top);
     show_table_text(&t, "Devices: from the first to the last that ran; what runs at a time counts once",
                     style, out);
     put_unseen(x, out);
-    gpu_devices_table(&t, x, 1);
+    gpu_devices_table(&t, x, 1, top);
     show_table_text(&t, "Why devices were idle; launch: from the end of the call to the start on the device",
                     style, out);
     gpu_blame_table(&t, x, top);
@@ -122,7 +122,7 @@ void show_gpu(const struct session *s, uint64_t top, const struct text_style *st
         log_warn("nothing ran on a GPU, or nothing was recorded of it (the collector gpu does; or import a "
                  "trace)");
     put_devices(&x, top, style, out);
-    gpu_ranks_table(&t, &x);
+    gpu_ranks_table(&t, &x, top);
     show_table_text(&t, "Ranks; whose part of a collective is the shortest came last, and the others waited",
                     style, out);
     from = gpu_steps_table(&t, s, &x, top);
@@ -132,7 +132,7 @@ void show_gpu(const struct session *s, uint64_t top, const struct text_style *st
                         : "Periods: after so many kernels the same come again, in one order",
                     style, out);
     if (x.streams.n > x.devices.n) {
-        gpu_streams_table(&t, &x, UINT32_MAX);
+        gpu_streams_table(&t, &x, UINT32_MAX, top);
         show_table_text(&t, "Streams", style, out);
     }
     gpu_kernels_table(&t, &x, UINT32_MAX, top);
@@ -159,12 +159,12 @@ static void devices_json(const struct gpu_trace *x, uint64_t top, struct json_wr
 {
     struct table devices, t;
 
-    gpu_devices_table(&devices, x, 0);
+    gpu_devices_table(&devices, x, 0, 0);
     json_array(w, "devices");
     for (uint32_t d = 0; d < x->devices.n; d++) {
         json_object(w, NULL);
         text_table_row_json(&devices, d, w);
-        gpu_streams_table(&t, x, d);
+        gpu_streams_table(&t, x, d, 0);
         show_table_json(&t, "streams", w);
         gpu_kernels_table(&t, x, d, top);
         show_table_json(&t, "kernels", w);
@@ -197,7 +197,7 @@ void show_gpu_json(const struct session *s, uint64_t top, struct json_writer *w)
 
     gpu_trace_init(&x, s);
     devices_json(&x, top, w);
-    gpu_ranks_table(&t, &x);
+    gpu_ranks_table(&t, &x, 0);
     show_table_json(&t, "ranks", w);
     gpu_blame_table(&t, &x, top);
     show_table_json(&t, "idle_blame", w);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/gpu_blame.h"
 
-#include "analyze/gpu_host.h"
 #include "analyze/gpu_place.h"
 #include "analyze/gpu_slots.h"
 #include "analyze/waits_top.h"
@@ -72,7 +71,7 @@ struct sample {
 
 struct blame {
     const struct gpu_trace *x;
-    struct gpu_host host;
+    const struct gpu_host *host;
     VEC(struct row) rows;
     struct index row_index;
     VEC(struct place) places;
@@ -136,7 +135,7 @@ static uint32_t name_of(const struct store *s, uint32_t task)
 
 static void add_ran(struct blame *b, uint64_t from, uint64_t to)
 {
-    const struct wake_lane *lane = &b->host.samples;
+    const struct wake_lane *lane = &b->host->samples;
     uint64_t *at = map_put(&b->sampled_of, b->task);
     struct sampled *m;
 
@@ -237,7 +236,7 @@ static void add_gap(struct blame *b, const struct gpu_run *next, const struct gp
     }
     asked = call->ts < gap->end ? call->ts : gap->end;
     returned = call->ts + call->dur < gap->end ? call->ts + call->dur : gap->end;
-    gpu_host_during(&b->host, b->task, gap->start, asked, add_piece, b);
+    gpu_host_during(b->host, b->task, gap->start, asked, add_piece, b);
     add_call(b, STATE_ASKING, call, asked, returned);
     add_call(b, STATE_STARTING, call, returned > asked ? returned : asked, gap->end);
 }
@@ -326,6 +325,8 @@ static void follow(struct blame *b)
     struct wake_chain chain;
     struct map_slot *m;
 
+    if (!b->ended.n)
+        return;
     wake_chain_init(&chain, b->x->s);
     for (size_t i = 0; (m = map_next(&b->ended, &i));) {
         const struct event *ev = &b->x->s->events.a[m->key];
@@ -403,14 +404,13 @@ static void fill(union table_cell *c, const struct blame *b, const struct row *r
     buf_release(&stack);
 }
 
-static void blame_devices(struct table *t, const struct gpu_trace *x, const struct gpu_device *d, size_t nd,
-                          enum gpu_idle why, size_t limit)
+static void blame_devices(struct table *t, const struct gpu_trace *x, const struct gpu_host *host,
+                          const struct gpu_device *d, size_t nd, enum gpu_idle why, size_t limit)
 {
-    struct blame b = {.x = x};
+    struct blame b = {.x = x, .host = host};
     size_t n;
 
     table_init(t, columns, ARRAY_SIZE(columns));
-    gpu_host_init(&b.host, x->s);
     for (size_t i = 0; i < nd; i++)
         add_device(&b, &d[i], why);
     share_out(&b);
@@ -429,16 +429,19 @@ static void blame_devices(struct table *t, const struct gpu_trace *x, const stru
     map_release(&b.ended);
     map_release(&b.row_of);
     map_release(&b.sampled_of);
-    gpu_host_release(&b.host);
 }
 
 void gpu_blame_table(struct table *t, const struct gpu_trace *x, size_t limit)
 {
-    blame_devices(t, x, x->devices.a, x->devices.n, GPU_IDLE_CAUSES, limit);
+    struct gpu_host host;
+
+    gpu_host_init(&host, x->s);
+    blame_devices(t, x, &host, x->devices.a, x->devices.n, GPU_IDLE_CAUSES, limit);
+    gpu_host_release(&host);
 }
 
-void gpu_blame_device_table(struct table *t, const struct gpu_trace *x, const struct gpu_device *d,
-                            enum gpu_idle why, size_t limit)
+void gpu_blame_device_table(struct table *t, const struct gpu_trace *x, const struct gpu_host *host,
+                            const struct gpu_device *d, enum gpu_idle why, size_t limit)
 {
-    blame_devices(t, x, d, 1, why, limit);
+    blame_devices(t, x, host, d, 1, why, limit);
 }

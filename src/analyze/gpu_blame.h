@@ -7,6 +7,7 @@
 #ifndef WPROF_ANALYZE_GPU_BLAME_H
 #define WPROF_ANALYZE_GPU_BLAME_H
 
+#include "analyze/gpu_host.h"
 #include "analyze/gpu_slots.h"
 #include "model/table.h"
 
@@ -24,8 +25,9 @@
  */
 void gpu_blame_table(struct table *t, const struct gpu_trace *x, size_t limit);
 
-/* The same of one device's gaps of one cause (GPU_IDLE_CAUSES: of any); shares are of those. */
-void gpu_blame_device_table(struct table *t, const struct gpu_trace *x, const struct gpu_device *d,
-                            enum gpu_idle why, size_t limit);
+/* The same of one device's gaps of one cause (GPU_IDLE_CAUSES: of any); shares are of those. host: of the
+ * trace's store. */
+void gpu_blame_device_table(struct table *t, const struct gpu_trace *x, const struct gpu_host *host,
+                            const struct gpu_device *d, enum gpu_idle why, size_t limit);
 
 #endif

@@ -5,6 +5,7 @@
 #include "analyze/gpu_unseen.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* What figures are called; BUSY or IDLE titles it, according to what is asked. */
 #define FIGURES(BUSY, IDLE)                                                                                  \
@@ -94,10 +95,13 @@ static size_t fill(union table_cell *c, const struct gpu_figures *f)
     return n;
 }
 
-void gpu_devices_table(struct table *t, const struct gpu_trace *x, int idle)
+void gpu_devices_table(struct table *t, const struct gpu_trace *x, int idle, size_t limit)
 {
+    size_t shown;
+
     table_init(t, idle ? idle_columns : busy_columns, ARRAY_SIZE(busy_columns));
-    for (size_t i = 0; i < x->devices.n; i++) {
+    shown = table_limit(t, x->devices.n, limit);
+    for (size_t i = 0; i < shown; i++) {
         const struct gpu_device *d = &x->devices.a[i];
         union table_cell *c = table_add(t);
         struct gpu_figures f;
@@ -120,27 +124,53 @@ static uint64_t pid_of(const struct store *s, uint32_t task)
     return !k ? TABLE_NONE : k->ns_pid ? k->ns_pid : k->pid;
 }
 
-void gpu_streams_table(struct table *t, const struct gpu_trace *x, uint32_t device)
-{
-    table_init(t, stream_columns, ARRAY_SIZE(stream_columns));
-    for (size_t i = 0; i < x->streams.n; i++) {
-        const struct gpu_stream *stream = &x->streams.a[i];
-        struct gpu_figures f;
-        struct gpu_queue q;
-        union table_cell *c;
-        size_t n = 0;
+struct shown {
+    uint32_t stream;
+    struct gpu_figures f;
+};
 
-        if (device != UINT32_MAX && stream->device != device)
+static int busiest_first(const void *pa, const void *pb)
+{
+    const struct shown *a = pa, *b = pb;
+
+    if (a->f.busy != b->f.busy)
+        return a->f.busy > b->f.busy ? -1 : 1;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+static void add_stream(struct table *t, const struct gpu_trace *x, const struct shown *of)
+{
+    const struct gpu_stream *stream = &x->streams.a[of->stream];
+    union table_cell *c = table_add(t);
+    struct gpu_queue q;
+    size_t n = 0;
+
+    gpu_queue(&q, x, stream);
+    c[n++].text = label(&x->devices.a[stream->device]);
+    c[n++].count = pid_of(x->s, stream->process);
+    c[n++].count = stream->context;
+    c[n++].count = stream->stream;
+    n += fill(c + n, &of->f);
+    c[n++].count = q.most;
+    c[n++].share = q.mean;
+}
+
+void gpu_streams_table(struct table *t, const struct gpu_trace *x, uint32_t device, size_t limit)
+{
+    VEC(struct shown) all = {0};
+    size_t n;
+
+    table_init(t, stream_columns, ARRAY_SIZE(stream_columns));
+    for (uint32_t i = 0; i < x->streams.n; i++) {
+        if (device != UINT32_MAX && x->streams.a[i].device != device)
             continue;
-        c = table_add(t);
-        gpu_figures(&f, x, stream->first, stream->n);
-        gpu_queue(&q, x, stream);
-        c[n++].text = label(&x->devices.a[stream->device]);
-        c[n++].count = pid_of(x->s, stream->process);
-        c[n++].count = stream->context;
-        c[n++].count = stream->stream;
-        n += fill(c + n, &f);
-        c[n++].count = q.most;
-        c[n++].share = q.mean;
+        vec_push(&all)->stream = i;
+        gpu_figures(&all.a[all.n - 1].f, x, x->streams.a[i].first, x->streams.a[i].n);
     }
+    n = table_limit(t, all.n, limit);
+    if (n < all.n)
+        qsort(all.a, all.n, sizeof(*all.a), busiest_first);
+    for (size_t i = 0; i < n; i++)
+        add_stream(t, x, &all.a[i]);
+    vec_release(&all);
 }

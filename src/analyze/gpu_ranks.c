@@ -124,9 +124,19 @@ static void fill(union table_cell *c, const struct rank *k)
     c[n].count = k->waited;
 }
 
-void gpu_ranks_table(struct table *t, const struct gpu_trace *x)
+static int latest_first(const void *pa, const void *pb)
+{
+    const struct rank *a = pa, *b = pb;
+
+    if (a->last != b->last)
+        return a->last > b->last ? -1 : 1;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+void gpu_ranks_table(struct table *t, const struct gpu_trace *x, size_t limit)
 {
     struct ranks r = {.x = x};
+    size_t n;
 
     table_init(t, columns, ARRAY_SIZE(columns));
     if (!x->ranks)
@@ -134,7 +144,10 @@ void gpu_ranks_table(struct table *t, const struct gpu_trace *x)
     for (size_t d = 0; d < x->devices.n; d++)
         add_device(&r, &x->devices.a[d]);
     compare_all(&r);
-    for (size_t i = 0; i < r.list.n; i++)
+    n = table_limit(t, r.list.n, limit);
+    if (n < r.list.n)
+        qsort(r.list.a, r.list.n, sizeof(*r.list.a), latest_first);
+    for (size_t i = 0; i < n; i++)
         fill(table_add(t), &r.list.a[i]);
     vec_release(&r.list);
     vec_release(&r.parts);

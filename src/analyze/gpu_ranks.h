@@ -12,8 +12,8 @@
  * agree for that. Columns: rank, devices, span_ns, busy_ns, busy_share, compute_ns, comm_ns, exposed_ns (each
  * the sum of its devices'), collectives (seen on all ranks), alone (its kernels that are of none of these),
  * last (in how many it came last), last_share, waited_ns (how much longer its kernels were than the
- * shortest).
+ * shortest). At most `limit` rows (0: all): of more those that came last most often.
  */
-void gpu_ranks_table(struct table *t, const struct gpu_trace *x);
+void gpu_ranks_table(struct table *t, const struct gpu_trace *x, size_t limit);
 
 #endif

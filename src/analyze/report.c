@@ -237,8 +237,8 @@ static void add_gpu(struct report *r, const struct session *s, const struct repo
     gpu_trace_init(&x, s);
     if (x.ran.n) {
         report_devices(r, &x);
-        gpu_devices_table(section(r, REPORT_DEVICES, "devices", "Accelerators"), &x, 0);
-        gpu_devices_table(section(r, REPORT_IDLE, "devices_idle", "Why accelerators were idle"), &x, 1);
+        gpu_devices_table(section(r, REPORT_DEVICES, "devices", "Accelerators"), &x, 0, 0);
+        gpu_devices_table(section(r, REPORT_IDLE, "devices_idle", "Why accelerators were idle"), &x, 1, 0);
         gpu_kernels_table(section(r, REPORT_KERNELS, "kernels", "Kernels"), &x, UINT32_MAX, o->rows);
     }
     gpu_trace_release(&x);

@@ -6,6 +6,8 @@
 #ifndef WPROF_ANALYZE_RULE_H
 #define WPROF_ANALYZE_RULE_H
 
+#include "analyze/gpu_figures.h"
+#include "analyze/gpu_host.h"
 #include "analyze/gpu_trace.h"
 #include "analyze/lead_running.h"
 #include "analyze/metrics_sums.h"
@@ -46,8 +48,10 @@ struct rule_data {
     struct units units;
     uint32_t step_kind; /* string of units: their main kind; 0: none */
     struct places places;
-    struct gpu_trace *gpu;    /* ran.n 0: nothing ran on an accelerator */
-    struct wake_chain *chain; /* has a budget, which each use lessens */
+    struct gpu_trace *gpu;       /* ran.n 0: nothing ran on an accelerator */
+    struct gpu_figures *figures; /* one a device of `gpu` */
+    struct gpu_host *host;       /* made by whoever needs it first: s NULL until then */
+    struct wake_chain *chain;    /* has a budget, which each use lessens */
 };
 
 struct rule_run; /* one rule being evaluated: what the functions below take */

@@ -198,6 +198,10 @@ void rule_data_init(struct rule_data *d, const struct session *s, const struct g
     wake_chain_init(d->chain, &s->store);
     d->gpu = mem_alloc(sizeof(*d->gpu));
     gpu_trace_init(d->gpu, s);
+    d->host = mem_calloc(1, sizeof(*d->host));
+    d->figures = mem_calloc(d->gpu->devices.n + 1, sizeof(*d->figures));
+    for (size_t i = 0; i < d->gpu->devices.n; i++)
+        gpu_figures(&d->figures[i], d->gpu, d->gpu->devices.a[i].first, d->gpu->devices.a[i].n);
     units_add_periods(&d->units, d->gpu);
     d->step_kind = units_main_kind(&d->units);
     d->has = events_give(s) | collectors_give(&s->meta) | metrics_give(&d->sums) |
@@ -217,6 +221,10 @@ void rule_data_release(struct rule_data *d)
     places_release(&d->places);
     wake_chain_release(d->chain);
     free(d->chain);
+    if (d->host->s)
+        gpu_host_release(d->host);
+    free(d->host);
+    free(d->figures);
     gpu_trace_release(d->gpu);
     free(d->gpu);
 }

@@ -22,6 +22,7 @@ const char *finding_certainty_name(enum finding_certainty c); /* "measured" */
  * where it is not known when in it: a metric's interval. */
 struct finding_claim {
     uint64_t start, end, ns;
+    uint32_t lane; /* whose of several, from 1 on: of a finding with lanes */
 };
 
 /* The weight of those that only say where time goes, whose cost is all of it and not what could be saved. */
@@ -44,6 +45,8 @@ struct finding {
     uint8_t severity, certainty;
     uint8_t timed;  /* it claims time */
     uint8_t weight; /* the greater claims first: a wait for the loader before the same wait called a wait */
+    uint32_t lanes; /* of so many who each have a time of their own, such as devices, it costs the average;
+                       0: it is of the wall time itself */
     uint64_t least_ns; /* it is dropped where others leave it less */
     size_t within;     /* index + 1 of another one that counts most of its time; 0: none */
     VEC(struct finding_claim) claims;
@@ -69,10 +72,11 @@ struct findings {
 };
 
 void findings_release(struct findings *f);
+void finding_release(struct finding *x); /* what it holds */
 
 /* A new finding, zeroed but for `id`; valid until the next. */
 struct finding *findings_add(struct findings *f, const char *id);
-void finding_claim(struct finding *x, uint64_t start, uint64_t end, uint64_t ns);
+void finding_claim(struct finding *x, uint64_t start, uint64_t end, uint64_t ns); /* of lane 0 */
 
 /* Sorts by cost, those that only say where a small part of the time goes behind the others; takes apart what
  * several claim, sets costs, shares and, where a rule left it at 0, severity: from a fifth of the wall time

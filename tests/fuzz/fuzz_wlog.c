@@ -65,9 +65,9 @@ static void use_gpus(const struct store *s)
     for (size_t i = 0; i < x.streams.n; i++)
         ran += x.streams.a[i].n;
     require(ran == x.ran.n && x.streams.n >= x.devices.n);
-    gpu_devices_table(&t, &x, 0);
+    gpu_devices_table(&t, &x, 0, 0);
     table_release(&t);
-    gpu_streams_table(&t, &x, UINT32_MAX);
+    gpu_streams_table(&t, &x, UINT32_MAX, 0);
     table_release(&t);
     gpu_kernels_table(&t, &x, UINT32_MAX, 0);
     table_release(&t);

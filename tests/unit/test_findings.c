@@ -169,13 +169,68 @@ static void random_claims(void **state)
     }
 }
 
+static void claim_in(struct finding *x, uint32_t lane, uint64_t start, uint64_t end)
+{
+    finding_claim(x, 1000 + start, 1000 + end, end - start);
+    x->claims.a[x->claims.n - 1].lane = lane;
+}
+
+/* Two devices, each with its own time: the average; what one has is left to the other. */
+static void lanes(void **state)
+{
+    struct finding *x = findings_add(&f, "idle");
+
+    x->weight = 9;
+    x->lanes = 2;
+    claim_in(x, 1, 0, 500);
+    claim_in(x, 2, 200, 500);
+    x = findings_add(&f, "copies");
+    x->weight = 8;
+    x->lanes = 2;
+    claim_in(x, 1, 400, 600);
+    claim_in(x, 2, 0, 200);
+    x = findings_add(&f, "again");
+    x->weight = 7;
+    x->lanes = 2;
+    claim_in(x, 1, 0, 500);
+    claim_in(x, 2, 200, 500);
+    findings_settle(&f);
+    assert_int_equal(of("idle")->cost_ns, (500 + 300) / 2);
+    assert_int_equal(of("copies")->cost_ns, (100 + 200) / 2);
+    assert_int_equal(of("again")->cost_ns, 0);
+    assert_int_equal(of("again")->within, 1);
+    assert_int_equal(f.told_ns, 550);
+}
+
+/* What is of the wall time is of each device's, and what is left of it is what they left on average. */
+static void lanes_and_wall(void **state)
+{
+    struct finding *x;
+
+    add("loader", 9, 0, 300);
+    x = findings_add(&f, "idle");
+    x->weight = 8;
+    x->lanes = 2;
+    claim_in(x, 1, 0, 400);
+    claim_in(x, 2, 0, 200);
+    add("wait", 7, 300, 400);
+    findings_settle(&f);
+    assert_int_equal(of("loader")->cost_ns, 300);
+    assert_int_equal(of("idle")->cost_ns, 50);
+    assert_int_equal(of("wait")->cost_ns, 50);
+    assert_int_equal(f.told_ns, 400);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(more_specific_first), T(only_where),     T(part_of_another),
-        T(own_overlap),         T(bounded_claims), T(outside_of_the_wall_time),
-        T(too_little_is_left),  T(without_time),   T(random_claims),
+        T(more_specific_first), T(only_where),
+        T(part_of_another),     T(own_overlap),
+        T(bounded_claims),      T(outside_of_the_wall_time),
+        T(too_little_is_left),  T(without_time),
+        T(random_claims),       T(lanes),
+        T(lanes_and_wall),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ static void idle_time_by_what_the_thread_did(void **state)
     world(&f);
     gpu_trace_init(&x, &f.s);
     gpu_blame_table(&t, &x, 0);
-    gpu_devices_table(&devices, &x, 1);
+    gpu_devices_table(&devices, &x, 1, 0);
     add_up(&t, gpu_cell(&devices, 0, "idle_ns")->count);
     assert_int_equal(gpu_cell(&devices, 0, "idle_ns")->count, 2000 * us);
     table_release(&devices);

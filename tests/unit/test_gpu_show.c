@@ -79,7 +79,7 @@ static void devices_in_numbers(void **state)
 
     world(&f);
     gpu_trace_init(&x, &f.s);
-    gpu_devices_table(&t, &x, 0);
+    gpu_devices_table(&t, &x, 0, 0);
     assert_int_equal(table_rows(&t), 1);
     assert_string_equal(gpu_cell(&t, 0, "device")->text, "GPU 0");
     assert_int_equal(gpu_cell(&t, 0, "id")->count, 0);
@@ -104,7 +104,7 @@ static void devices_in_numbers(void **state)
     assert_int_equal(gpu_cell(&t, 0, "after_ns")->count, 465000);
     assert_float_equal(gpu_cell(&t, 0, "busy_share")->share, 325.0 / 435, 1e-9);
     table_release(&t);
-    gpu_devices_table(&t, &x, 1);
+    gpu_devices_table(&t, &x, 1, 0);
     assert_int_equal(gpu_cell(&t, 0, "idle_ns")->count, 110000);
     table_release(&t);
     assert_int_equal(x.odd.unlaunched + x.odd.early + x.odd.no_time + x.odd.no_device + x.odd.no_work, 0);
@@ -120,7 +120,7 @@ static void streams_in_numbers(void **state)
 
     world(&f);
     gpu_trace_init(&x, &f.s);
-    gpu_streams_table(&t, &x, 0);
+    gpu_streams_table(&t, &x, 0, 0);
     assert_int_equal(table_rows(&t), 2);
     assert_int_equal(gpu_cell(&t, 0, "stream")->count, 7);
     assert_int_equal(gpu_cell(&t, 0, "pid")->count, 100);
@@ -133,8 +133,13 @@ static void streams_in_numbers(void **state)
     assert_int_equal(gpu_cell(&t, 1, "stream")->count, 9);
     assert_int_equal(gpu_cell(&t, 1, "idle_ns")->count, 215000);
     table_release(&t);
-    gpu_streams_table(&t, &x, UINT32_MAX);
+    gpu_streams_table(&t, &x, UINT32_MAX, 0);
     assert_int_equal(table_rows(&t), 2);
+    table_release(&t);
+    gpu_streams_table(&t, &x, UINT32_MAX, 1); /* the busier one */
+    assert_int_equal(table_rows(&t), 1);
+    assert_int_equal(t.left_out, 1);
+    assert_int_equal(gpu_cell(&t, 0, "stream")->count, 7);
     table_release(&t);
     gpu_trace_release(&x);
     gpu_fixture_release(&f);
@@ -266,7 +271,7 @@ static void odd_records_are_counted(void **state)
     assert_int_equal(x.odd.no_device, 1);
     assert_int_equal(x.odd.unlaunched, 2);
     assert_int_equal(x.odd.early, 1);
-    gpu_devices_table(&t, &x, 0);
+    gpu_devices_table(&t, &x, 0, 0);
     assert_int_equal(table_rows(&t), 2);
     assert_string_equal(gpu_cell(&t, 0, "device")->text, "GPU ?");
     assert_int_equal(gpu_cell(&t, 0, "id")->count, TABLE_NONE);
@@ -303,14 +308,14 @@ static void ranks_and_processes_apart(void **state)
     gpu_fixture_launch(&f, "k", KERNEL(7, .rank = 2), a, 60, 10, 310, 320);
     gpu_trace_init(&x, &f.s);
     assert_true(x.ranks);
-    gpu_devices_table(&t, &x, 0);
+    gpu_devices_table(&t, &x, 0, 0);
     assert_int_equal(table_rows(&t), 2);
     assert_string_equal(gpu_cell(&t, 1, "device")->text, "rank 1 GPU 0");
     assert_int_equal(gpu_cell(&t, 0, "latency_max_ns")->count, 80);
     assert_int_equal(gpu_cell(&t, 1, "latency_max_ns")->count, 240);
     assert_int_equal(gpu_cell(&t, 1, "busy_ns")->count, 160);
     table_release(&t);
-    gpu_streams_table(&t, &x, 1); /* of two processes */
+    gpu_streams_table(&t, &x, 1, 0); /* of two processes */
     assert_int_equal(table_rows(&t), 2);
     table_release(&t);
     gpu_trace_release(&x);

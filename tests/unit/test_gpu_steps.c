@@ -160,7 +160,7 @@ static void who_came_last(void **state)
     collective(&f, "ncclKernel_AllReduce", 1, 76700 * US, 77300 * US);
     collective(&f, "ncclKernel_AllReduce", 1, 76300 * US, 76400 * US);
     gpu_trace_init(&x, &f.s);
-    gpu_ranks_table(&t, &x);
+    gpu_ranks_table(&t, &x, 0);
     assert_int_equal(table_rows(&t), 2);
     assert_int_equal(gpu_cell(&t, 1, "rank")->count, 1);
     assert_int_equal(gpu_cell(&t, 0, "collectives")->count, 3);
@@ -197,7 +197,7 @@ static void the_same_end_at_a_time(void **state)
         collective(&f, "ncclKernel_AllReduce", 1, (apart * 3000 + 2500) * MS, (apart * 3000 + 2590) * MS);
         collective(&f, "ncclKernel_AllReduce", 1, (apart * 3000 + 2600) * MS, (apart * 3000 + 2690) * MS);
         gpu_trace_init(&x, &f.s);
-        gpu_ranks_table(&t, &x);
+        gpu_ranks_table(&t, &x, 0);
         assert_int_equal(gpu_cell(&t, 0, "collectives")->count, 8);
         assert_int_equal(gpu_cell(&t, 0, "alone")->count, 2);
         assert_int_equal(gpu_cell(&t, 1, "alone")->count, 2);
@@ -223,7 +223,7 @@ static void equal_is_not_late(void **state)
         for (unsigned rank = 0; rank < 3; rank++)
             collective(&f, "ncclKernel_AllReduce", rank, i * 10 * MS, (i * 10 + 3) * MS + rank * 10 * US);
     gpu_trace_init(&x, &f.s);
-    gpu_ranks_table(&t, &x);
+    gpu_ranks_table(&t, &x, 0);
     for (size_t rank = 0; rank < 3; rank++) {
         assert_int_equal(gpu_cell(&t, rank, "collectives")->count, 9);
         assert_int_equal(gpu_cell(&t, rank, "last")->count, 0);

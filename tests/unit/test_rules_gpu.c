@@ -305,6 +305,54 @@ static void late_rank(void **state)
     assert_string_equal(case_found(x, "late-rank")->device, "rank 1");
 }
 
+/* A hundred kernels of 10 ms, and one `gap` us after them, launched only then. */
+static void one_of_many(struct rules_case *x, uint16_t device, uint64_t gap)
+{
+    struct gpu_work w = {.name = case_str(x, "work"), .stream = 7, .device = device, .op = GPU_KERNEL};
+    uint64_t id = device * 1000u;
+
+    for (unsigned i = 0; i <= 100; i++) {
+        uint64_t at = 1000 + i * 10000 + (i == 100 ? gap : 0);
+
+        call(x, "cudaLaunchKernel", at - 50, 5, id + i);
+        add(x, w, at, 10000, id + i);
+    }
+}
+
+/* One finding of many devices: what they lose on average, who loses most, and what of that one is said. */
+static void many_devices(void **state)
+{
+    struct rules_case *x = *state;
+    const struct finding *f;
+
+    one_of_many(x, 1, 600000);
+    one_of_many(x, 2, 600000);
+    f = case_found(x, "gpu-gap");
+    assert_string_equal(f->title, "GPU 0 stands idle for long");
+    assert_int_equal(x->f.list.n, 2);
+    one_of_many(x, 3, 600000);
+    one_of_many(x, 4, 600000);
+    one_of_many(x, 5, 3000000);
+    one_of_many(x, 6, 0);
+    f = case_found(x, "gpu-gap");
+    assert_int_equal(x->f.list.n, 1);
+    assert_string_equal(f->title, "5 of 6 GPUs stand idle for long, GPU 4 most (30.0 %)");
+    assert_string_equal(f->device, "5 of 6 GPUs");
+    assert_int_equal(f->total_ns, (4 * 600 + 3000) * MS / 5);
+    assert_non_null(strstr(f->evidence,
+                           "10.8 % of the run on average, the most on GPU 4, 30.0 %, the least on "
+                           "GPU 0, 6.0 %. Far above the others: GPU 4 (30.0 %). Of GPU 4: 1 gap"));
+    /* the same time, of the same devices, is not counted again */
+    case_all(x);
+    for (size_t i = 0; i < x->f.list.n; i++)
+        if (!strcmp(x->f.list.a[i].id, "gpu-host-wait"))
+            f = &x->f.list.a[i];
+    assert_string_equal(f->id, "gpu-host-wait");
+    assert_int_equal(f->total_ns, 1080 * MS);
+    assert_int_equal(f->cost_ns, 0);
+    assert_int_equal(f->within, 1);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -323,6 +371,7 @@ int main(void)
         T(no_tensor_cores),
         T(items_and_allocations),
         T(late_rank),
+        T(many_devices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ void lead_time_wait(struct lead_time *t, const struct rule_data *d, size_t i)
     const struct lead_span *x = &d->lead.spans.a[i];
     uint64_t ns = x->end - x->start;
 
-    *vec_push(&t->claims) = (struct finding_claim){x->start, x->end, ns};
+    *vec_push(&t->claims) = (struct finding_claim){x->start, x->end, ns, 0};
     t->ns += ns;
     t->wait_ns += ns;
     t->waits++;
@@ -87,7 +87,7 @@ void lead_time_wait(struct lead_time *t, const struct rule_data *d, size_t i)
 static uint64_t claim(struct lead_time *t, uint64_t start, uint64_t end)
 {
     if (end > start)
-        *vec_push(&t->claims) = (struct finding_claim){start, end, end - start};
+        *vec_push(&t->claims) = (struct finding_claim){start, end, end - start, 0};
     return end - start;
 }
 

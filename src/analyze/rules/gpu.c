@@ -7,16 +7,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-void gpu_views(struct rule_run *r, const struct rule_data *d, gpu_view_check check)
+void gpu_views(struct rule_run *r, const struct rule_data *d, gpu_view_check check, const char *of_many)
 {
+    size_t before = r->out->list.n;
+
     for (size_t i = 0; i < d->gpu->devices.n; i++) {
-        struct gpu_view v = {.t = d->gpu, .d = &d->gpu->devices.a[i]};
+        struct gpu_view v = {.t = d->gpu, .d = &d->gpu->devices.a[i], .f = d->figures[i]};
 
         v.slots = gpu_slots(v.t, v.d->first, v.d->n);
-        gpu_figures(&v.f, v.t, v.d->first, v.d->n);
         check(r, d, &v);
         free(v.slots);
     }
+    gpu_gather(r, d, before, of_many);
 }
 
 struct finding *gpu_found(struct rule_run *r, const struct gpu_view *v)
@@ -114,7 +116,9 @@ const char *gpu_blame(struct finding *x, const struct rule_data *d, const struct
     const char *advice = NULL;
     struct table t;
 
-    gpu_blame_device_table(&t, d->gpu, v->d, why, BLAME_ROWS);
+    if (!d->host->s)
+        gpu_host_init(d->host, &d->s->store);
+    gpu_blame_device_table(&t, d->gpu, d->host, v->d, why, BLAME_ROWS);
     for (size_t i = 0; i < table_rows(&t) && !advice; i++) {
         if (!cell(&t, i, "where")->text)
             continue;

@@ -17,8 +17,14 @@ struct gpu_view {
 
 typedef void (*gpu_view_check)(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v);
 
-/* Each device in turn. */
-void gpu_views(struct rule_run *r, const struct rule_data *d, gpu_view_check check);
+/* Each device in turn; what is found of many becomes one finding. */
+void gpu_views(struct rule_run *r, const struct rule_data *d, gpu_view_check check, const char *of_many);
+
+/* Findings of the rule from the index `before` on, each of a device, become one where these are more than
+ * two: "64 GPUs wait for the host to launch". It costs what they cost on average; its evidence tells who is
+ * worst and who is far from the others, and goes on with that of the worst. of_many: its title, "%s wait for
+ * ...". */
+void gpu_gather(struct rule_run *r, const struct rule_data *d, size_t before, const char *of_many);
 
 /* A finding of the device. */
 struct finding *gpu_found(struct rule_run *r, const struct gpu_view *v);

@@ -150,11 +150,13 @@ static void launch_delay(struct rule_run *r, const struct rule_data *d, const st
 
 void check_gpu_launch_delay(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, launch_delay);
+    gpu_views(r, d, launch_delay, "Kernels start on %s long after their launch");
 }
 
 void check_gpu_queue(struct rule_run *r, const struct rule_data *d)
 {
+    size_t before = r->out->list.n;
+
     for (size_t i = 0; i < d->gpu->streams.n; i++) {
         const struct gpu_stream *s = &d->gpu->streams.a[i];
         struct gpu_queue q;
@@ -173,6 +175,7 @@ void check_gpu_queue(struct rule_run *r, const struct rule_data *d)
         x->advice = mem_strdup("No fault: the device is the limit, and the host is far ahead.");
         x->why = mem_strdup("a full queue costs nothing by itself");
     }
+    gpu_gather(r, d, before, "The launch queues of %s were full");
 }
 
 /* ---- waiting ---- */

@@ -40,7 +40,7 @@ static void gap(struct rule_run *r, const struct rule_data *d, const struct gpu_
 
 void check_gpu_gap(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, gap);
+    gpu_views(r, d, gap, "%s stand idle for long");
 }
 
 /* ---- windows ---- */
@@ -112,7 +112,7 @@ static void low_use(struct rule_run *r, const struct rule_data *d, const struct 
 
 void check_gpu_low_use(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, low_use);
+    gpu_views(r, d, low_use, "%s are mostly idle in parts of the run");
 }
 
 static int by_value(const void *pa, const void *pb)
@@ -150,7 +150,7 @@ static void bursts(struct rule_run *r, const struct rule_data *d, const struct g
 
 void check_gpu_bursts(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, bursts);
+    gpu_views(r, d, bursts, "%s work in bursts, or are never busy for long");
 }
 
 /* ---- causes ---- */
@@ -180,7 +180,7 @@ static void host_wait(struct rule_run *r, const struct rule_data *d, const struc
 
 void check_gpu_host_wait(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, host_wait);
+    gpu_views(r, d, host_wait, "%s wait for the host to launch");
 }
 
 static void kernel_gaps(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
@@ -204,7 +204,7 @@ static void kernel_gaps(struct rule_run *r, const struct rule_data *d, const str
 
 void check_gpu_kernel_gaps(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, kernel_gaps);
+    gpu_views(r, d, kernel_gaps, "Gaps between kernels of %s add up");
 }
 
 static void idle_other(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
@@ -230,5 +230,5 @@ static void idle_other(struct rule_run *r, const struct rule_data *d, const stru
 
 void check_gpu_idle_other(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, idle_other);
+    gpu_views(r, d, idle_other, "%s are idle although work was launched");
 }

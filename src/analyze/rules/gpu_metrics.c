@@ -200,7 +200,7 @@ static void copy_rate(struct rule_run *r, const struct rule_data *d, const struc
 
 void check_gpu_copy_rate(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, copy_rate);
+    gpu_views(r, d, copy_rate, "Copies to %s are slow for their links");
 }
 
 /* ---- 22: a CPU that is busy and a GPU that is not ---- */

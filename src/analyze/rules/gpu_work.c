@@ -69,7 +69,7 @@ static void copy_overlap(struct rule_run *r, const struct rule_data *d, const st
 
 void check_gpu_copy_overlap(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, copy_overlap);
+    gpu_views(r, d, copy_overlap, "Copies to %s don't overlap with computing");
 }
 
 static void comm_exposed(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
@@ -101,7 +101,7 @@ static void comm_exposed(struct rule_run *r, const struct rule_data *d, const st
 
 void check_comm_exposed(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, comm_exposed);
+    gpu_views(r, d, comm_exposed, "%s communicate while nothing computes");
 }
 
 static void comm_overlap(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
@@ -123,7 +123,7 @@ static void comm_overlap(struct rule_run *r, const struct rule_data *d, const st
 
 void check_comm_overlap(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, comm_overlap);
+    gpu_views(r, d, comm_overlap, "Communication of %s overlaps little with computation");
 }
 
 /* ---- ranks ---- */
@@ -141,7 +141,7 @@ void check_late_rank(struct rule_run *r, const struct rule_data *d)
     struct words w = {0};
     struct table t;
 
-    gpu_ranks_table(&t, d->gpu);
+    gpu_ranks_table(&t, d->gpu, 0);
     if (table_rows(&t) < 2)
         rule_not_checked(r, "needs ranks: %s", rule_need_help(NEED_RANKS));
     for (size_t i = 0; i < table_rows(&t); i++) {
@@ -241,7 +241,7 @@ static void no_tensor_cores(struct rule_run *r, const struct rule_data *d, const
 
 void check_gpu_no_tensor_cores(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, no_tensor_cores);
+    gpu_views(r, d, no_tensor_cores, "No tensor cores are used on %s");
 }
 
 static void fp32(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
@@ -265,5 +265,5 @@ static void fp32(struct rule_run *r, const struct rule_data *d, const struct gpu
 
 void check_gpu_fp32(struct rule_run *r, const struct rule_data *d)
 {
-    gpu_views(r, d, fp32);
+    gpu_views(r, d, fp32, "%s multiply matrices in single precision");
 }

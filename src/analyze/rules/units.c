@@ -267,7 +267,7 @@ static void clip(struct finding *x, const struct busy *busy)
             uint64_t to = busy->list.a[low].end < c->end ? busy->list.a[low].end : c->end;
             double part = (double)(to - from) / (double)(c->end - c->start);
 
-            *vec_push(&kept) = (struct finding_claim){from, to, (uint64_t)(part * (double)c->ns)};
+            *vec_push(&kept) = (struct finding_claim){from, to, (uint64_t)(part * (double)c->ns), c->lane};
         }
     }
     vec_swap(&x->claims, &kept);
@@ -289,7 +289,7 @@ void units_clip(struct findings *f, const struct rule_data *d)
         if (last && u->start <= last->end)
             last->end = u->end > last->end ? u->end : last->end;
         else
-            *vec_push(&busy.list) = (struct finding_claim){u->start, u->end, 0};
+            *vec_push(&busy.list) = (struct finding_claim){u->start, u->end, 0, 0};
     }
     for (size_t i = 0; i < f->list.n; i++)
         clip(&f->list.a[i], &busy);
