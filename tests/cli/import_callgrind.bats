@@ -67,6 +67,26 @@ END
     diff - <("$WPROF" export s) <<<$'main 10\nmain;even 50\nmain;even;odd 70\nmain;even;odd;leaf 80'
 }
 
+@test "import callgrind: the file that inlined code came from is that of what it calls, and of the next function" {
+    cat >f <<'END'
+events: Ir
+fl=(1) a.c
+fn=(1) main
+1 10
+fi=(2) b.h
+7 5
+cfn=(2) inner
+calls=1 9
+8 20
+
+fn=(2)
+9 20
+END
+    run -0 "$WPROF" import -o s f
+    [[ $output == *"2 functions, 1 call from one"* ]]
+    diff - <("$WPROF" export s) <<<$'main 15\nmain;inner 20'
+}
+
 @test "import callgrind: files of others, every cost in them" {
     data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/callgrind
     [ -d "$data" ] || skip "needs the shared data (callgrind)"

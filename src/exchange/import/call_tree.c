@@ -6,108 +6,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function while the graph is searched, depth first. */
+/* A function while circles are looked for, depth first. */
 struct node {
     uint32_t seen, low; /* Tarjan's numbers, from 1 on; 0: not seen yet */
-    uint32_t circle;    /* number of the circle that it is in (strongly connected functions), from 1 on */
-    uint32_t at, end;   /* the next of its edges in `by_cost`, and behind the last */
-    uint8_t open;       /* it is on the way from the beginning to where the search is */
+    uint32_t circle;    /* number of the circle that it is in, from 1 on */
+    uint32_t at;        /* its next call to be followed, index + 1 */
+    uint32_t place;     /* in the order, from 1 on; 0: it has none yet */
+    double reached;     /* the dearest call of it by those that have a place; -1: none */
 };
 
-/* Of functions that call each other, or of one alone. */
+/* Functions that call each other, each one the others in the end, or one alone. */
 struct circle {
-    uint32_t first; /* the one that was found first */
-    uint32_t n;
+    uint32_t at, n;             /* in `members` */
+    uint32_t first;             /* the dearest, where nobody else begins it */
     double inclusive, incoming; /* as a whole: its own costs with calls of others; calls by others */
+};
+
+struct candidate {
+    double cost;
+    uint32_t function;
 };
 
 struct search {
     const struct call_graph *g;
     struct node *nodes;
-    uint32_t *by_cost;              /* edges, by their caller, the dearest first */
-    uint8_t *back;                  /* by edge: it closes a circle */
-    uint32_t *path, *stack, *after; /* functions: on the way, Tarjan's, those that are done */
-    size_t depth, nstack, nafter;
+    uint32_t *path, *stack, *members; /* functions: on the way, Tarjan's, of all circles */
+    size_t depth, nstack, nmembers, placed;
     uint32_t seen;
-    VEC(struct circle) circles;
+    VEC(struct circle) circles;      /* those that call others behind those that they call */
+    VEC(struct candidate) reachable; /* a heap, the dearest first: the next to have a place */
 };
 
-/* ---- the order of the search ---- */
-
-static int by_caller(const void *pa, const void *pb, void *ctx)
-{
-    const struct call_graph *g = ctx;
-    const struct call_edge *a = &g->edges.a[*(const uint32_t *)pa], *b = &g->edges.a[*(const uint32_t *)pb];
-
-    if (a->caller != b->caller)
-        return a->caller < b->caller ? -1 : 1;
-    if (a->cost != b->cost)
-        return a->cost > b->cost ? -1 : 1;
-    return (a->callee > b->callee) - (a->callee < b->callee);
-}
-
-static void sort_edges(struct search *x)
-{
-    size_t n = x->g->edges.n;
-
-    for (size_t i = 0; i < n; i++)
-        x->by_cost[i] = (uint32_t)i;
-    if (n)
-        qsort_r(x->by_cost, n, sizeof(*x->by_cost), by_caller, (void *)x->g);
-    for (size_t i = 0; i < n; i++) {
-        struct node *v = &x->nodes[x->g->edges.a[x->by_cost[i]].caller];
-
-        if (!v->end)
-            v->at = (uint32_t)i;
-        v->end = (uint32_t)i + 1;
-    }
-}
-
-struct start {
-    uint32_t function;
-    uint64_t called, cost; /* calls of it; with what it called, as far as 64 bits go */
-};
-
-static int by_start(const void *pa, const void *pb)
-{
-    const struct start *a = pa, *b = pb;
-
-    if (!a->called != !b->called)
-        return a->called ? 1 : -1;
-    if (a->cost != b->cost)
-        return a->cost > b->cost ? -1 : 1;
-    return (a->function > b->function) - (a->function < b->function);
-}
-
-/* Those that nobody calls come first, then the dearest. Owned by the caller. */
-static struct start *starts(const struct call_graph *g)
-{
-    struct start *a = mem_calloc(g->functions.n + 1, sizeof(*a));
-
-    for (size_t i = 0; i < g->functions.n; i++)
-        a[i] = (struct start){(uint32_t)i, 0, g->functions.a[i].self};
-    for (size_t i = 0; i < g->edges.n; i++) {
-        const struct call_edge *e = &g->edges.a[i];
-
-        if (e->caller == e->callee)
-            continue;
-        a[e->callee].called++;
-        if (__builtin_add_overflow(a[e->caller].cost, e->cost, &a[e->caller].cost))
-            a[e->caller].cost = UINT64_MAX;
-    }
-    if (g->functions.n)
-        qsort(a, g->functions.n, sizeof(*a), by_start);
-    return a;
-}
-
-/* ---- the search: Tarjan's, without recursion ---- */
+/* ---- circles: Tarjan's strongly connected components, without recursion ---- */
 
 static void enter(struct search *x, uint32_t function)
 {
     struct node *v = &x->nodes[function];
 
     v->seen = v->low = ++x->seen;
-    v->open = 1;
+    v->at = x->g->functions.a[function].first;
     x->path[x->depth++] = function;
     x->stack[x->nstack++] = function;
 }
@@ -118,66 +55,72 @@ static void leave(struct search *x)
     struct node *v = &x->nodes[function];
     struct circle *c;
 
-    v->open = 0;
-    x->after[x->nafter++] = function;
     if (x->depth && v->low < x->nodes[x->path[x->depth - 1]].low)
         x->nodes[x->path[x->depth - 1]].low = v->low;
     if (v->low != v->seen)
         return;
     c = vec_push(&x->circles);
-    *c = (struct circle){.first = function};
+    *c = (struct circle){.at = (uint32_t)x->nmembers, .first = function};
     do {
         other = x->stack[--x->nstack];
         x->nodes[other].circle = (uint32_t)x->circles.n;
+        x->members[x->nmembers++] = other;
         c->n++;
     } while (other != function);
 }
 
-static void follow(struct search *x, uint32_t edge)
+static void follow(struct search *x, const struct call_edge *e)
 {
-    uint32_t to = x->g->edges.a[edge].callee;
-    struct node *v = &x->nodes[x->path[x->depth - 1]], *w = &x->nodes[to];
+    struct node *v = &x->nodes[e->caller], *w = &x->nodes[e->callee];
 
-    if (!w->seen) {
-        enter(x, to);
-        return;
-    }
-    x->back[edge] = w->open;
-    if (!w->circle && w->seen < v->low)
+    v->at = e->next;
+    if (!w->seen)
+        enter(x, e->callee);
+    else if (!w->circle && w->seen < v->low)
         v->low = w->seen;
 }
 
-static void search(struct search *x)
+static void find_circles(struct search *x)
 {
-    struct start *a = starts(x->g);
-
-    sort_edges(x);
     for (size_t i = 0; i < x->g->functions.n; i++) {
-        if (x->nodes[a[i].function].seen)
+        if (x->nodes[i].seen)
             continue;
-        enter(x, a[i].function);
+        enter(x, (uint32_t)i);
         while (x->depth) {
-            struct node *v = &x->nodes[x->path[x->depth - 1]];
+            const struct node *v = &x->nodes[x->path[x->depth - 1]];
 
-            if (v->at < v->end)
-                follow(x, x->by_cost[v->at++]);
+            if (v->at)
+                follow(x, &x->g->edges.a[v->at - 1]);
             else
                 leave(x);
         }
     }
-    free(a);
 }
 
-/* ---- who begins, and what flows ---- */
+static double dearness(const struct call_graph *g, uint32_t function)
+{
+    double cost = (double)g->functions.a[function].self;
+
+    for (uint32_t at = g->functions.a[function].first; at; at = g->edges.a[at - 1].next)
+        cost += (double)g->edges.a[at - 1].cost;
+    return cost;
+}
 
 /* A circle as a whole costs what is spent in it and below: calls inside of it are counted once for each level
- * of recursion, and say nothing. */
+ * of recursion, and don't say. */
 static void add_up_circles(struct search *x)
 {
-    for (size_t i = 0; i < x->g->functions.n; i++)
-        x->circles.a[x->nodes[i].circle - 1].inclusive += (double)x->g->functions.a[i].self;
-    for (size_t i = 0; i < x->g->edges.n; i++) {
-        const struct call_edge *e = &x->g->edges.a[i];
+    const struct call_graph *g = x->g;
+
+    for (size_t i = 0; i < g->functions.n; i++) {
+        struct circle *c = &x->circles.a[x->nodes[i].circle - 1];
+
+        c->inclusive += (double)g->functions.a[i].self;
+        if (c->n > 1 && dearness(g, (uint32_t)i) > dearness(g, c->first))
+            c->first = (uint32_t)i;
+    }
+    for (size_t i = 0; i < g->edges.n; i++) {
+        const struct call_edge *e = &g->edges.a[i];
         uint32_t from = x->nodes[e->caller].circle, to = x->nodes[e->callee].circle;
 
         if (from == to)
@@ -187,45 +130,133 @@ static void add_up_circles(struct search *x)
     }
 }
 
-/* Each function's callers, as shares of who pays for it; what no caller paid for begins with the one of its
- * circle that was found first. Upwards, those that are called first. */
-static void flow(struct call_tree *t, struct search *x)
+static double begun(const struct circle *c)
+{
+    return c->inclusive > c->incoming ? c->inclusive - c->incoming : 0;
+}
+
+/* ---- the order ---- */
+
+static void swap(struct candidate *a, struct candidate *b)
+{
+    struct candidate t = *a;
+
+    *a = *b;
+    *b = t;
+}
+
+static void push(struct search *x, uint32_t function, double cost)
+{
+    struct candidate *a;
+    size_t at = x->reachable.n;
+
+    *vec_push(&x->reachable) = (struct candidate){cost, function};
+    a = x->reachable.a;
+    for (; at && a[(at - 1) / 2].cost < a[at].cost; at = (at - 1) / 2)
+        swap(&a[(at - 1) / 2], &a[at]);
+}
+
+static uint32_t pop(struct search *x)
+{
+    struct candidate *a = x->reachable.a;
+    uint32_t function = a[0].function;
+    size_t n = --x->reachable.n;
+
+    a[0] = a[n];
+    for (size_t at = 0, to; (to = 2 * at + 1) < n; at = to) {
+        to += to + 1 < n && a[to + 1].cost > a[to].cost;
+        if (a[to].cost <= a[at].cost)
+            break;
+        swap(&a[to], &a[at]);
+    }
+    return function;
+}
+
+static void put(struct search *x, struct call_tree *t, uint32_t function)
+{
+    struct node *v = &x->nodes[function];
+
+    t->order[x->placed++] = function;
+    v->place = (uint32_t)x->placed;
+    for (uint32_t at = x->g->functions.a[function].first; at; at = x->g->edges.a[at - 1].next) {
+        const struct call_edge *e = &x->g->edges.a[at - 1];
+        struct node *w = &x->nodes[e->callee];
+
+        if (w->place || (double)e->cost <= w->reached)
+            continue;
+        w->reached = (double)e->cost;
+        if (w->circle == v->circle)
+            push(x, e->callee, w->reached);
+    }
+}
+
+/* From where others call into it, the dearest call first, as a spanning tree is grown: so the calls that are
+ * left out are those that go back up. */
+static void put_circle(struct search *x, struct call_tree *t, const struct circle *c)
+{
+    size_t upto = x->placed + c->n;
+
+    for (uint32_t i = 0; i < c->n; i++)
+        if (x->nodes[x->members[c->at + i]].reached >= 0)
+            push(x, x->members[c->at + i], x->nodes[x->members[c->at + i]].reached);
+    if (begun(c) > 0 || !x->reachable.n)
+        push(x, c->first, begun(c));
+    while (x->placed < upto) {
+        uint32_t function = pop(x);
+
+        if (!x->nodes[function].place)
+            put(x, t, function);
+    }
+    vec_clear(&x->reachable);
+}
+
+/* ---- what flows ---- */
+
+static int is_back(const struct search *x, const struct call_edge *e)
+{
+    return x->nodes[e->caller].place >= x->nodes[e->callee].place;
+}
+
+/* The callers' shares of what a function costs in all: those that it calls have theirs already. */
+static void pay(struct call_tree *t, const struct search *x, uint32_t function, const double *claims,
+                double *most)
+{
+    struct call_flow *f = &t->flows[function];
+
+    for (uint32_t at = x->g->functions.a[function].first; at; at = x->g->edges.a[at - 1].next) {
+        const struct call_edge *e = &x->g->edges.a[at - 1];
+        struct call_flow *callee = &t->flows[e->callee];
+
+        if (is_back(x, e) || !e->cost)
+            continue;
+        t->paid[at - 1] = callee->inclusive * ((double)e->cost / claims[e->callee]);
+        f->inclusive += t->paid[at - 1];
+        if ((double)e->cost > most[e->callee]) {
+            most[e->callee] = (double)e->cost;
+            callee->payer = function + 1;
+        }
+    }
+}
+
+static void flow(struct call_tree *t, const struct search *x)
 {
     const struct call_graph *g = x->g;
-    double *claims = mem_calloc(g->functions.n + 1, sizeof(*claims)),
-           *most = mem_calloc(g->functions.n + 1, sizeof(*most));
+    size_t n = g->functions.n;
+    double *claims = mem_calloc(n + 1, sizeof(*claims)), *most = mem_calloc(n + 1, sizeof(*most));
 
     for (size_t i = 0; i < x->circles.n; i++) {
         const struct circle *c = &x->circles.a[i];
 
-        claims[c->first] = t->flows[c->first].begun =
-            c->inclusive > c->incoming ? c->inclusive - c->incoming : 0;
+        claims[c->first] = t->flows[c->first].begun = begun(c);
     }
     for (size_t i = 0; i < g->edges.n; i++)
-        if (!x->back[i])
+        if (!is_back(x, &g->edges.a[i]))
             claims[g->edges.a[i].callee] += (double)g->edges.a[i].cost;
-    for (size_t i = 0; i < g->functions.n; i++)
+    for (size_t i = 0; i < n; i++)
         t->flows[i].inclusive = (double)g->functions.a[i].self;
-    for (size_t i = 0; i < g->functions.n; i++) {
-        uint32_t function = x->after[i];
-        struct call_flow *f = &t->flows[function];
-
-        /* those that it calls are done: their shares are in */
-        for (uint32_t at = g->functions.a[function].first; at; at = g->edges.a[at - 1].next) {
-            const struct call_edge *e = &g->edges.a[at - 1];
-            struct call_flow *callee = &t->flows[e->callee];
-
-            if (x->back[at - 1] || !e->cost)
-                continue;
-            t->paid[at - 1] = callee->inclusive * ((double)e->cost / claims[e->callee]);
-            f->inclusive += t->paid[at - 1];
-            if ((double)e->cost > most[e->callee]) {
-                most[e->callee] = (double)e->cost;
-                callee->payer = function + 1;
-            }
-        }
-    }
-    for (size_t i = 0; i < g->functions.n; i++) {
+    for (size_t i = n; i-- > 0;)
+        pay(t, x, t->order[i], claims, most);
+    for (size_t i = 0; i < n; i++) {
         struct call_flow *f = &t->flows[i];
 
         if (f->begun > most[i])
@@ -241,30 +272,30 @@ void call_tree_make(struct call_tree *t, const struct call_graph *g)
     size_t n = g->functions.n + 1, edges = g->edges.n + 1;
     struct search x = {.g = g,
                        .nodes = mem_calloc(n, sizeof(*x.nodes)),
-                       .by_cost = mem_calloc(edges, sizeof(*x.by_cost)),
-                       .back = mem_calloc(edges, sizeof(*x.back)),
                        .path = mem_calloc(n, sizeof(*x.path)),
                        .stack = mem_calloc(n, sizeof(*x.stack)),
-                       .after = mem_calloc(n, sizeof(*x.after))};
+                       .members = mem_calloc(n, sizeof(*x.members))};
 
     *t = (struct call_tree){.order = mem_calloc(n, sizeof(*t->order)),
                             .flows = mem_calloc(n, sizeof(*t->flows)),
                             .paid = mem_calloc(edges, sizeof(*t->paid))};
-    search(&x);
-    add_up_circles(&x);
-    flow(t, &x);
     for (size_t i = 0; i < g->functions.n; i++)
-        t->order[i] = x.after[g->functions.n - 1 - i];
+        x.nodes[i].reached = -1;
+    find_circles(&x);
+    add_up_circles(&x);
+    for (size_t i = x.circles.n; i-- > 0;)
+        put_circle(&x, t, &x.circles.a[i]);
+    flow(t, &x);
     for (size_t i = 0; i < g->edges.n; i++)
-        if (x.back[i] && __builtin_add_overflow(t->recursed, g->edges.a[i].cost, &t->recursed))
+        if (is_back(&x, &g->edges.a[i]) &&
+            __builtin_add_overflow(t->recursed, g->edges.a[i].cost, &t->recursed))
             t->recursed = UINT64_MAX;
     vec_release(&x.circles);
+    vec_release(&x.reachable);
     free(x.nodes);
-    free(x.by_cost);
-    free(x.back);
     free(x.path);
     free(x.stack);
-    free(x.after);
+    free(x.members);
 }
 
 void call_tree_release(struct call_tree *t)

@@ -128,10 +128,8 @@ static int take_name(struct callgrind *x, const char *key, const char *value)
 {
     if (!strcmp(key, "fn")) {
         x->function = function_of(x, name_of(x, &x->functions, value), x->file, x->object);
-    } else if (!strcmp(key, "fl")) {
-        x->file = name_of(x, &x->files, value);
-    } else if (!strcmp(key, "fi") || !strcmp(key, "fe")) {
-        name_of(x, &x->files, value); /* what is inlined from elsewhere is the function's */
+    } else if (!strcmp(key, "fl") || !strcmp(key, "fi") || !strcmp(key, "fe")) {
+        x->file = name_of(x, &x->files, value); /* what is inlined from elsewhere is the function's */
     } else if (!strcmp(key, "ob")) {
         x->object = name_of(x, &x->objects, value);
     } else if (!strcmp(key, "cfi") || !strcmp(key, "cfl")) {
