@@ -36,6 +36,14 @@ static const struct {
      {EVEN(3000), .runs = 10, .growth = 0.03, .per = "1", .only = "f0"}},
     {"+3 %: 10 runs a side, samples of an even clock",
      {USUAL(10, 3000), .growth = 0.03, .variation = 0.005, .even = 0.3}},
+    {"+3 %: 15 runs a side", {USUAL(15, 3000), .growth = 0.03, .variation = 0.005}},
+    {"+3 %: 20 runs a side", {USUAL(20, 3000), .growth = 0.03, .variation = 0.005}},
+    {"+5 %: 3 runs a side", {USUAL(3, 3000), .growth = 0.05, .variation = 0.005}},
+    {"+5 %: 5 runs a side", {USUAL(5, 3000), .growth = 0.05, .variation = 0.005}},
+    {"+5 %: 10 runs a side", {USUAL(10, 3000), .growth = 0.05, .variation = 0.005}},
+    {"+10 %: 2 runs a side", {USUAL(2, 3000), .growth = 0.1, .variation = 0.005}},
+    {"+10 %: 1 run a side", {USUAL(1, 3000), .slices = 100, .growth = 0.1, .variation = 0.005}},
+    {"+20 %: 1 run a side", {USUAL(1, 3000), .slices = 100, .growth = 0.2, .variation = 0.005}},
 };
 
 /* The first of 20 kernels takes a fifth of a step. */
