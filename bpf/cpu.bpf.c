@@ -30,7 +30,7 @@ static __always_inline void cpu_meet(__u32 tgid, struct task_struct *t)
 {
     struct wire_proc p = {};
 
-    p.start = task_start(t->group_leader);
+    p.start = task_start_of(BPF_CORE_READ(t, group_leader));
     if (bpf_map_update_elem(&procs, &tgid, &p, BPF_NOEXIST)) {
         struct wire_lost *l = lost_here();
 
@@ -66,7 +66,7 @@ static __always_inline void cpu_take(struct bpf_perf_event_data *ctx)
     out->flags = (ctx->regs.cs & 3) ? WIRE_USER : 0;
     if (t->flags & PF_KTHREAD)
         out->flags |= WIRE_KTHREAD;
-    else if (!t->mm || t->flags & (PF_IO_WORKER | PF_USER_WORKER) || task_process_ended(t))
+    else if (!BPF_CORE_READ(t, mm) || t->flags & (PF_IO_WORKER | PF_USER_WORKER) || task_process_ended(t))
         out->flags |= WIRE_NO_MM;
     else if (BPF_CORE_READ_BITFIELD(t, in_execve))
         out->flags |= WIRE_EXECVE;

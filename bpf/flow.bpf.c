@@ -628,6 +628,13 @@ static __always_inline int is_write_end(struct task_struct *t, __u32 fd)
     return file && BPF_CORE_READ(file, f_mode) & FMODE_WRITE;
 }
 
+/* Whether data goes into what fd names; of vmsplice(2) the end of the pipe tells. */
+static __always_inline int puts_in(struct task_struct *t, unsigned long nr, __u32 fd)
+{
+    return nr == NR_WRITE || nr == NR_WRITEV || nr == NR_SENDFILE ||
+           (nr == NR_VMSPLICE && is_write_end(t, fd));
+}
+
 static __always_inline int is_message_call(unsigned long nr)
 {
     return nr == NR_MSGSND || nr == NR_MSGRCV || nr == NR_MQ_TIMEDSEND || nr == NR_MQ_TIMEDRECEIVE ||
@@ -674,12 +681,8 @@ int BPF_PROG(flow_pipe, struct pt_regs *regs, long ret)
         return cost_end(t0);
     }
     to = nr == NR_SPLICE ? regs->dx : regs->si; /* of those that have two */
-    if (nr == NR_WRITE || nr == NR_WRITEV || nr == NR_SENDFILE)
-        pipe_moved(t, fd, ret, WIRE_FLOW_OUT);
-    else if (nr == NR_VMSPLICE)
-        pipe_moved(t, fd, ret, is_write_end(t, fd) ? WIRE_FLOW_OUT : WIRE_FLOW_IN);
-    else if (nr != NR_TEE) /* which takes nothing out */
-        pipe_moved(t, fd, ret, WIRE_FLOW_IN);
+    if (nr != NR_TEE)                           /* which takes nothing out */
+        pipe_moved(t, fd, ret, puts_in(t, nr, fd) ? WIRE_FLOW_OUT : WIRE_FLOW_IN);
     if (nr == NR_SPLICE || nr == NR_TEE)
         pipe_moved(t, to, ret, WIRE_FLOW_OUT);
     return cost_end(t0);

@@ -82,8 +82,7 @@ static __always_inline int off_late(struct off_cpu *c, struct off_task *o, struc
     struct late *l;
     long n;
 
-    if (!late_possible() || o->stack != WIRE_STACK_LATE || o->flags & WIRE_SPAN_OPEN ||
-        !off_may_walk(c, 1, now))
+    if (!late_possible() || o->stack != WIRE_STACK_LATE || !off_may_walk(c, 1, now))
         return -1;
     l = late_slot(t->pid);
     if (!l || __sync_val_compare_and_swap(&l->tid, 0, t->pid))

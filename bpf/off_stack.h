@@ -116,7 +116,7 @@ static __always_inline int off_send_stack(struct off_cpu *c, struct off_bucket *
     out->pad = pad;
     if (t->flags & PF_KTHREAD)
         out->flags |= WIRE_KTHREAD;
-    else if (!t->mm || task_process_ended(t))
+    else if (!BPF_CORE_READ(t, mm) || task_process_ended(t))
         out->flags |= WIRE_NO_MM;
     task_describe(&out->task, t);
     if (type == WIRE_WAKER && pad) {

@@ -27,28 +27,34 @@ static __always_inline void off_file(struct wire_wait *w, struct task_struct *t,
     w->ino = BPF_CORE_READ(inode, i_ino);
 }
 
+/* The descriptor that the call is about; -1: none, or it isn't known. */
+static __always_inline __s32 off_fd(const struct wire_wait *w, struct task_struct *t, __u32 reason)
+{
+    __s32 fd;
+
+    if (reason & (WIRE_OFF_FD | WIRE_OFF_EPOLL))
+        return w->arg0;
+    if (!(reason & WIRE_OFF_POLLFD) || !w->arg1 || t != bpf_get_current_task_btf() ||
+        bpf_probe_read_user(&fd, sizeof(fd), (void *)w->arg0))
+        return -1;
+    return fd;
+}
+
 static __always_inline __u32 off_reason(struct wire_wait *w, struct task_struct *t)
 {
     __u32 nr = w->syscall, reason;
+    __s32 fd;
 
     if (w->state & (TASK_STOPPED | TASK_TRACED))
         return off_config.stopped;
     if (nr >= WIRE_OFF_SYSCALLS)
         return w->syscall < 0 ? off_config.fault : off_config.other;
     reason = off_config.of_syscall[nr];
-    if (reason & WIRE_OFF_FD) {
-        off_file(w, t, w->arg0);
-        if (off_config.of_mode[(w->mode >> 12) & 15])
-            return off_config.of_mode[(w->mode >> 12) & 15];
-    } else if (reason & WIRE_OFF_EPOLL) {
-        off_file(w, t, w->arg0);
-    } else if ((reason & WIRE_OFF_POLLFD) && w->arg1) {
-        __s32 fd;
-
-        if (t == bpf_get_current_task_btf() && !bpf_probe_read_user(&fd, sizeof(fd), (void *)w->arg0) &&
-            fd >= 0)
-            off_file(w, t, fd);
-    }
+    fd = off_fd(w, t, reason);
+    if (fd >= 0)
+        off_file(w, t, fd);
+    if (reason & WIRE_OFF_FD && off_config.of_mode[(w->mode >> 12) & 15])
+        return off_config.of_mode[(w->mode >> 12) & 15];
     reason &= WIRE_OFF_REASONS - 1;
     if (reason == off_config.other && (w->state & TASK_UNINTERRUPTIBLE))
         reason = BPF_CORE_READ_BITFIELD(t, in_iowait) ? off_config.disk : off_config.lock;

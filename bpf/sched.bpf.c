@@ -133,16 +133,17 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
 
 /* ---- coming back ---- */
 
+/* open: a constant, of a span that is under way when recording ends: its stack is never taken late. */
 static __always_inline int off_send_span(struct off_cpu *c, struct off_task *o, struct task_struct *t,
-                                         __u64 blocked, __u64 runnable, __u64 now)
+                                         __u64 blocked, __u64 runnable, __u64 now, int open)
 {
     struct wire_span *r;
 
     if (!off_span_room())
         return -1;
-    if (!off_late(c, o, t, blocked, runnable, now))
+    if (!open && !off_late(c, o, t, blocked, runnable, now))
         return 0;
-    if (o->stack == WIRE_STACK_LATE && !(o->flags & WIRE_SPAN_OPEN))
+    if (!open && o->stack == WIRE_STACK_LATE)
         o->stack = WIRE_STACK_BUDGET;
     r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
     if (!r)
@@ -158,7 +159,8 @@ static __always_inline __u64 off_gil_min(const struct off_task *o, __u64 now)
     return now - o->gil_since >= off_config.min_ns ? 0 : off_config.min_ns;
 }
 
-static __always_inline void off_came(struct off_cpu *c, struct off_task *o, struct task_struct *t, __u64 now)
+static __always_inline void off_came(struct off_cpu *c, struct off_task *o, struct task_struct *t, __u64 now,
+                                     int open)
 {
     int preempted = o->flags & WIRE_SPAN_PREEMPTED;
     __u64 until = o->queued ? o->queued : o->woken ? o->woken : now, blocked, runnable;
@@ -184,7 +186,7 @@ static __always_inline void off_came(struct off_cpu *c, struct off_task *o, stru
     if (listed) {
         __u64 b = blocked >= min ? blocked : 0, q = runnable >= min ? runnable : 0;
 
-        if (off_send_span(c, o, t, b, q, now)) {
+        if (off_send_span(c, o, t, b, q, now, open)) {
             c->stats.spans_lost++;
         } else {
             c->stats.spans++;
@@ -212,7 +214,7 @@ int BPF_PROG(off_switch, _Bool preempt, struct task_struct *prev, struct task_st
         c = off_here();
         now = bpf_ktime_get_ns();
         if (c)
-            off_came(c, o, next, now);
+            off_came(c, o, next, now, 0);
     }
     o = bpf_task_storage_get(&off_tasks, prev, 0, 0);
     if (!o)
@@ -441,7 +443,7 @@ int off_end(struct bpf_iter__task *ctx)
         return 0;
     off_late_give_up(c, o, t);
     o->flags |= WIRE_SPAN_OPEN;
-    off_came(c, o, t, bpf_ktime_get_ns());
+    off_came(c, o, t, bpf_ktime_get_ns(), 1);
     if (o->since)
         off_send_sums(o, t, 0);
     return 0;

@@ -7,11 +7,17 @@
 
 #include <bpf/bpf_core_read.h>
 
-static __always_inline __u64 task_start(struct task_struct *t)
+/* When it began; of a task that the verifier does not trust. */
+static __always_inline __u64 task_start_of(struct task_struct *t)
 {
     if (bpf_core_field_exists(t->start_boottime))
-        return t->start_boottime;
+        return BPF_CORE_READ(t, start_boottime);
     return BPF_CORE_READ((struct task_struct___old *)t, real_start_time);
+}
+
+static __always_inline __u64 task_start(struct task_struct *t)
+{
+    return bpf_core_field_exists(t->start_boottime) ? t->start_boottime : task_start_of(t);
 }
 
 /* A field of pid's entry for a level: read by a helper, for the verifier allows no arithmetic with pointers
@@ -57,35 +63,42 @@ static __always_inline int task_process_ended(struct task_struct *t)
     return t->flags & PF_EXITING && BPF_CORE_READ(t, signal, live.counter) == 0;
 }
 
-/* The pid of t's process in wprof's own pid namespace; 0: it is in none below that. */
-static __always_inline __u32 task_ns_tgid(struct task_struct *t)
+/* The pid of a process, by that of its leader, in wprof's own pid namespace; 0: it is in none below that. */
+static __always_inline __u32 task_pid_number(struct pid *pid, __u32 depth, __u32 tgid)
 {
-    struct task_struct *leader = t->group_leader;
-
-    if (!own_pidns_level)
-        return t->tgid;
-    return pid_own_number(BPF_CORE_READ(leader, thread_pid), leader->thread_pid->level);
+    return own_pidns_level ? pid_own_number(pid, depth) : tgid;
 }
 
-/* t must be a pointer that the verifier trusts (a tracepoint's argument, the current task): plain loads are
- * cheaper than a helper's call for each. */
+static __always_inline __u32 task_ns_tgid(struct task_struct *t)
+{
+    struct pid *pid = BPF_CORE_READ(t, group_leader, thread_pid);
+
+    return task_pid_number(pid, BPF_CORE_READ(pid, level), t->tgid);
+}
+
+/*
+ * t must be a pointer that the verifier trusts (a tracepoint's argument, the current task): plain loads are
+ * cheaper than a helper's call for each. But not of pointers: of these the verifier looks through the names
+ * of all the kernel's types, several times, which was two thirds of the time that our programs took to load.
+ */
 static __always_inline void task_describe(struct wire_task *out, struct task_struct *t)
 {
-    struct task_struct *leader = t->group_leader;
-    __u32 depth = leader->thread_pid->level;
+    struct task_struct *leader = BPF_CORE_READ(t, group_leader);
+    struct pid *pid = BPF_CORE_READ(leader, thread_pid);
+    __u32 depth = BPF_CORE_READ(pid, level);
 
     out->tgid = t->tgid;
     out->tid = t->pid;
-    out->ns_tgid = task_ns_tgid(t);
+    out->ns_tgid = task_pid_number(pid, depth, out->tgid);
     out->ns_tid = out->tid;
     out->own_tgid = out->tgid;
     out->pad = 0;
     if (own_pidns_level)
         out->ns_tid = pid_own_number(BPF_CORE_READ(t, thread_pid), depth);
     if (depth)
-        out->own_tgid = pid_number(BPF_CORE_READ(leader, thread_pid), depth);
+        out->own_tgid = pid_number(pid, depth);
     out->start = task_start(t);
-    out->leader_start = task_start(leader);
+    out->leader_start = task_start_of(leader);
     out->thread_id = t->thread.fsbase;
     __builtin_memcpy(out->comm, t->comm, sizeof(out->comm));
 }
