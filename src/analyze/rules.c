@@ -183,6 +183,16 @@ static int has_cuda_frames(const struct store *s)
     return 0;
 }
 
+/* Recordings that the session was made of. */
+static size_t origins_count(const struct origins *o)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->list.n; i++)
+        n += o->list.a[i].session != 0;
+    return n;
+}
+
 void rule_data_init(struct rule_data *d, const struct session *s, const struct graph *topology)
 {
     *d = (struct rule_data){.s = s, .topology = topology};
@@ -207,6 +217,7 @@ void rule_data_init(struct rule_data *d, const struct session *s, const struct g
     d->has = events_give(s) | collectors_give(&s->meta) | metrics_give(&d->sums) |
              (topology ? NEED_TOPOLOGY : 0) | (d->units.list.n ? NEED_MARKS : 0) |
              (d->lead.task && d->wall_ns ? NEED_LEAD : 0) |
+             (d->gpu->ranks || origins_count(&s->store.origins) > 1 ? NEED_RANKS : 0) |
              (has_cuda_frames(&s->store) ? NEED_CUDA_FRAMES : 0) | (d->gpu->ran.n ? NEED_GPU : 0);
     if ((d->has & NEED_OFFCPU) && has_python(&s->meta))
         d->has |= NEED_GIL;

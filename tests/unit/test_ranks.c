@@ -3,6 +3,7 @@
 #include "merge_fixture.h"
 
 #include "analyze/ranks.h"
+#include "analyze/rule.h"
 
 #include <math.h>
 
@@ -110,6 +111,57 @@ static void functions_of_communication_tell(void **state)
     merged_release(&x);
 }
 
+/* What the rule of the report makes of it. */
+static const struct check *late_rank(struct findings *f, const struct session *s)
+{
+    struct rule_settings set = {0};
+    struct err e = {0};
+
+    assert_int_equal(rule_only(&set, "late-rank", &e), 0);
+    rules_run(f, s, NULL, &set);
+    rule_settings_release(&set);
+    for (size_t i = 0; i < f->checks.n; i++)
+        if (!strcmp(f->checks.a[i].id, "late-rank"))
+            return &f->checks.a[i];
+    return NULL;
+}
+
+static void the_report_names_it(void **state)
+{
+    struct findings f = {0};
+    struct merged x;
+
+    (void)state;
+    merged_init(&x, 1);
+    assert_int_equal(late_rank(&f, &x.s)->state, CHECK_FOUND);
+    assert_int_equal(f.list.n, 1);
+    assert_string_equal(f.list.a[0].title, "The others wait for rank 2 on node2");
+    assert_string_equal(f.list.a[0].device, "rank 2 on node2");
+    assert_non_null(strstr(f.list.a[0].evidence, "slow_transform"));
+    assert_int_equal(f.list.a[0].certainty, FINDING_MEASURED);
+    /* 79 of 100 ms of each step, within what the last one waits and clocks are apart */
+    assert_true(f.list.a[0].share > 0.7 && f.list.a[0].share < 0.82);
+    findings_release(&f);
+    merged_release(&x);
+}
+
+static void nobody_is_late(void **state)
+{
+    struct findings f = {0};
+    struct merged x;
+
+    (void)state;
+    merged_init(&x, 0); /* nothing tells that anybody waits for others */
+    assert_int_equal(late_rank(&f, &x.s)->state, CHECK_CLEAN);
+    findings_release(&f);
+    merged_release(&x);
+    merge_fixture_rank(&x.one[0], 0, 0, 1);
+    f = (struct findings){0};
+    assert_int_equal(late_rank(&f, &x.one[0])->state, CHECK_NOT_DONE);
+    findings_release(&f);
+    merge_fixture_release(&x.one[0]);
+}
+
 static void one_recording_has_no_ranks(void **state)
 {
     struct session s;
@@ -127,6 +179,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_slow_rank_is_named),
+        cmocka_unit_test(the_report_names_it),
+        cmocka_unit_test(nobody_is_late),
         cmocka_unit_test(functions_of_communication_tell),
         cmocka_unit_test(one_recording_has_no_ranks),
     };

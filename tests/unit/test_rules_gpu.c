@@ -303,6 +303,8 @@ static void late_rank(void **state)
         }
     }
     assert_string_equal(case_found(x, "late-rank")->device, "rank 1");
+    /* each of 20 took 29 ms longer on the other one */
+    assert_int_equal(x->f.list.a[0].cost_ns, 20 * 29 * MS);
 }
 
 /* A hundred kernels of 10 ms, and one `gap` us after them, launched only then. */

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows 15, 17, 18, 19, 24 and 25: what accelerators compute, copy and say to each other. */
+/* Rows 15, 17, 18, 24 and 25: what accelerators compute, copy and say to each other. */
 #include "analyze/rules/gpu.h"
 
 #include "analyze/gpu_ranges.h"
-#include "analyze/gpu_ranks.h"
 
 #include <stdlib.h>
 
 /* Below it, what is moved or communicated is too little to speak of. */
 #define LEAST_OF_SPAN 0.02
-
-/* Of fewer nobody can tell who is late. */
-enum { LEAST_COLLECTIVES = 3 };
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -124,52 +120,6 @@ static void comm_overlap(struct rule_run *r, const struct rule_data *d, const st
 void check_comm_overlap(struct rule_run *r, const struct rule_data *d)
 {
     gpu_views(r, d, comm_overlap, "Communication of %s overlaps little with computation");
-}
-
-/* ---- ranks ---- */
-
-static const union table_cell *cell(const struct table *t, size_t row, const char *key)
-{
-    for (size_t i = 0; i < t->ncolumns; i++)
-        if (!strcmp(t->columns[i].key, key))
-            return &t->cells.a[row * t->ncolumns + i];
-    return NULL;
-}
-
-void check_late_rank(struct rule_run *r, const struct rule_data *d)
-{
-    struct words w = {0};
-    struct table t;
-
-    gpu_ranks_table(&t, d->gpu, 0);
-    if (table_rows(&t) < 2)
-        rule_not_checked(r, "needs ranks: %s", rule_need_help(NEED_RANKS));
-    for (size_t i = 0; i < table_rows(&t); i++) {
-        double last = cell(&t, i, "last_share")->share;
-        uint64_t waited = 0;
-        struct finding *x;
-
-        if (cell(&t, i, "collectives")->count < LEAST_COLLECTIVES)
-            continue;
-        for (size_t k = 0; k < table_rows(&t); k++)
-            waited +=
-                k != i && cell(&t, k, "waited_ns")->count != TABLE_NONE ? cell(&t, k, "waited_ns")->count : 0;
-        if (!(last > 1 - rule_threshold(r, "score") / 2) || waited / (table_rows(&t) - 1) < d->wall_ns / 100)
-            continue;
-        x = rule_found(r);
-        x->severity = FINDING_MEDIUM;
-        x->device = mem_printf("rank %llu", (unsigned long long)cell(&t, i, "rank")->count);
-        x->title = mem_printf("The others wait for %s", x->device);
-        x->evidence =
-            mem_printf("It came last in %s of the collectives that all ranks are seen in; the others' "
-                       "kernels took %s longer than "
-                       "its own.",
-                       words_share(&w, last), words_ns(&w, waited));
-        x->advice = mem_strdup(
-            "Look at that rank's own findings: its loader, its CPU, its clocks, more work than the others.");
-        x->why = mem_strdup("told by whose kernel of each collective is the shortest: clocks need not agree");
-    }
-    table_release(&t);
 }
 
 /* ---- precision ---- */
