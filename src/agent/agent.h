@@ -90,6 +90,10 @@ void inject_kinds(struct agent *a);
 /* No more of them; but not while another profiler has them. */
 void inject_kinds_off(struct agent *a);
 
+/* Another profiler that takes the records: at each flush; and at each launch, from its thread. */
+void others_look(struct agent *a);
+void others_launch(struct agent *a);
+
 int keeper_start(struct agent *a);
 void keeper_wake(struct agent *a);
 void keeper_flush(struct agent *a, int last);

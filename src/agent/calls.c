@@ -167,6 +167,7 @@ static void entered(struct agent *a, uint32_t domain, uint32_t correlation)
         return;
     }
     agent_count(a, GPU_N_LAUNCHES, 1);
+    others_launch(a);
     t->stack = walk_here(a, &t->walk);
     t->generation = a->generation;
     t->correlation = correlation;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own thread: flushes CUPTI's buffers, pairs its clock with ours, and notices when the recording is over
- * or another profiler has taken the records. */
+/* Our own thread: flushes CUPTI's buffers, pairs its clock with ours, and notices when the recording is over.
+ */
 #include "agent/agent.h"
 #include "agent/walk.h"
 
@@ -19,12 +19,8 @@
 
 enum {
     CLOCK_READS = 100,
-    SILENT = 2,   /* flushes with calls and without records: another one's */
     EARLIER = 16, /* the first flush, of short programs */
-    /* Flushes for which it is left to them: a window of torch.profiler. CUPTI does not tell whether another
-     * one has stopped, and who still records loses what comes from then on: rather wait too long. */
-    LEAVE = 60,
-    ALONE = 60, /* flushes without a recorder: what it left is read later, but does not grow for days */
+    ALONE = 60,   /* flushes without a recorder: what it left is read later, but does not grow for days */
 };
 
 static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER; /* never wanted by a callback */
@@ -74,39 +70,6 @@ void keeper_flush(struct agent *a, int last)
     agent_counts(a);
     out_flush(&a->out);
     pthread_mutex_unlock(&flushing);
-}
-
-/* torch.profiler takes the buffers without subscribing, and ends by disabling the kinds for all: calls are
- * still seen, records are not. It has its time, then we take them back. */
-static void look_at_others(struct agent *a)
-{
-    static uint64_t launches, buffers, silent, told, last; /* of this thread alone; told, last: when */
-    uint64_t l = atomic_load(&a->counts[GPU_N_LAUNCHES]), b = atomic_load(&a->buffers);
-    int quiet = b == buffers;
-
-    if (!silent)
-        told = last;
-    last = agent_clock();
-    if (!quiet) {
-        silent = 0;
-        atomic_store(&a->taken, 0);
-    } else if (silent || l != launches) {
-        silent++;
-        if (silent == SILENT) {
-            atomic_store(&a->taken, 1);
-            agent_state(a, GPU_TAKEN, told);
-        }
-    }
-    launches = l;
-    buffers = b;
-    if (silent < SILENT + LEAVE)
-        return;
-    silent = 0;
-    atomic_store(&a->taken, 0);
-    a->cupti.register_callbacks(records_requested, records_completed);
-    a->kinds_on = 0;
-    inject_kinds(a);
-    agent_state(a, GPU_RETAKEN, (uint64_t)a->kinds_on);
 }
 
 void keeper_stop(struct agent *a, enum gpu_state why)
@@ -187,7 +150,7 @@ static void *keep(void *arg)
         }
         keeper_flush(a, 0);
         walk_look(a);
-        look_at_others(a);
+        others_look(a);
     }
 }
 

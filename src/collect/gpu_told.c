@@ -137,6 +137,17 @@ static void note_refusal(struct record_ctx *ctx, const struct gpu_log *l)
              s->seen[GPU_KIND_REFUSED], l->pid, (unsigned long long)s->number[GPU_KIND_REFUSED]);
 }
 
+/* NVTX ranges that CUPTI could not have yet, or never. */
+static const char *why_no_ranges(const struct gpu_log_states *s)
+{
+    if (s->seen[GPU_ARMED])
+        return "that ended before CUDA began there";
+    if (s->seen[GPU_REFUSED] || s->seen[GPU_OTHER] || s->seen[GPU_NO_CUPTI])
+        return "(CUPTI has none)";
+    return "(it has not begun with CUDA, or had no descriptor left for our library as it did; wprof mark, or "
+           "WPROF_MARKS, marks any program)";
+}
+
 static void note_one(struct record_ctx *ctx, const struct gpu_log *l)
 {
     const struct gpu_log_states *s = &l->states;
@@ -149,16 +160,12 @@ static void note_one(struct record_ctx *ctx, const struct gpu_log *l)
              "the gaps are marked",
              l->pid, s->seen[GPU_TAKEN]);
     if (s->seen[GPU_NVTX_EARLY])
-        note(ctx, "NVTX ranges of process %u are missing %s", l->pid,
-             s->seen[GPU_ARMED] ? "that ended before CUDA began there"
-             : s->seen[GPU_REFUSED] || s->seen[GPU_OTHER] || s->seen[GPU_NO_CUPTI]
-                 ? "(CUPTI has none)"
-                 : "(it has not begun with CUDA; wprof mark, or WPROF_MARKS, marks any program)");
-    if (s->seen[GPU_RETAKEN])
+        note(ctx, "NVTX ranges of process %u are missing %s", l->pid, why_no_ranges(s));
+    if (s->seen[GPU_TAKEN] > s->seen[GPU_RETAKEN])
         note(ctx,
-             "process %u: records were taken back from the other profiler after a minute: if it went on for "
-             "longer, its own "
-             "trace has no GPU records from then on (record it without wprof, or with --without gpu)",
+             "process %u: the other profiler kept the records until the end: it may have gone on, and would "
+             "have lost what is taken back (torch.profiler tells when it has ended, and is waited for for a "
+             "minute of launches)",
              l->pid);
     if (s->seen[GPU_NO_PYTHON])
         note(ctx,

@@ -11,6 +11,7 @@ setup_file() {
         fake cupti "libcupti.so.$n" "-DCUPTI_MAJOR=$n"
     done
     fake cuda libcuda.so.1
+    fake torch libtorch_cpu.so -Wl,-soname,libtorch_cpu.so
 }
 
 # fake NAME LIBRARY [FLAG]
@@ -307,9 +308,9 @@ for f in json.load(sys.stdin)["findings"]:
 }
 
 @test "gpu: torch.profiler takes the records for a while: a gap, then ours again" {
-    record profiler >zeroed
+    record profiler >said
     events
-    [ "$(cat zeroed)" = 0 ]                   # of its buffers nothing is promised
+    [ "$(cat said)" = "2 3 0" ]               # not while it is on; of its buffers nothing is promised
     [ "$(grep -c cudaGetDevice events)" = 0 ] # left out again
     [ "$(counter gaps)" = 1 ]
     grep -q '^mark|\[GPU records taken by another profiler\]|' events
@@ -335,6 +336,12 @@ seen = {int(r.split("|")[3]) for r in open("events") if r.startswith("kernel|")}
 for t in map(str.split, open("truth")):
     assert int(t[2]) in seen or begin <= int(t[3]) <= begin + ns, (t, begin, ns)
 END
+}
+
+@test "gpu: from a profiler that does not tell whether it is over nothing is taken back" {
+    record profiler_unknown >said
+    [ "$(cat said)" = "2 2 0" ]
+    grep -q 'the other profiler kept the records until the end' err
 }
 
 @test "gpu: an injection that is set already is left alone, and that is said" {

@@ -111,23 +111,37 @@ def flush():
     cupti().cuptiActivityFlushAll(1)
 
 
-def profiler():
-    """Another one takes the records, until ours takes them back."""
+def profiler(torch="libtorch_cpu.so"):
+    """Another one takes the records: for longer than ours waits, then until ours takes them back. Of an unknown
+    one ours does not know that it is over."""
+    library = torch and ctypes.CDLL(torch)
     forward(2)
     wait()
     flush()
+    if library:
+        library.fake_profiler_is_on(1)
     cuda.fake_profiler(1)
-    forward(4)
+    before = told("fake_flushes")
+    while told("fake_flushes") < before + 70:
+        forward(1)
+        time.sleep(0.01)
+    registrations = told("fake_registrations")
     wait()
     cuda.fake_profiler(0)
-    end = time.monotonic() + 30
-    while told("fake_registrations") < 3 and time.monotonic() < end:
-        forward(1)
-        time.sleep(0.02)
+    if library:
+        library.fake_profiler_is_on(0)
+        end = time.monotonic() + 60
+        while told("fake_registrations") < 3 and time.monotonic() < end:
+            forward(1)
+            time.sleep(0.01)
     forward(2)
     cuda.cudaGetDevice(ctypes.byref(ctypes.c_int()))
     wait()
-    print(told("fake_zeroed"))
+    print(registrations, told("fake_registrations"), told("fake_zeroed"))
+
+
+def profiler_unknown():
+    profiler(None)
 
 
 def buffers():
