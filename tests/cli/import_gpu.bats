@@ -182,3 +182,46 @@ END
     [[ $output == *"x.folded is folded and those before are kineto"* ]]
     [ ! -e s ]
 }
+
+# One of kernels at a time on one stream, and memory, of which some is freed twice and some was there before.
+overlapping() {
+    cat <<'END'
+{"schemaVersion": 1, "distributedInfo": {"rank": 0}, "traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 10, "dur": 100, "args": {"device": 0, "stream": 7, "correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "b", "pid": 0, "tid": 7, "ts": 20, "dur": 10, "args": {"device": 0, "stream": 7, "correlation": 2}},
+{"ph": "X", "cat": "kernel", "name": "c", "pid": 0, "tid": 7, "ts": 25, "dur": 100, "args": {"device": 0, "stream": 7, "correlation": 3}},
+{"ph": "X", "cat": "kernel", "name": "d", "pid": 0, "tid": 8, "ts": 25, "dur": 100, "args": {"device": 0, "stream": 8, "correlation": 4}},
+{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 5, "tid": 5, "ts": 0, "dur": 50},
+{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "s": "t", "pid": 5, "tid": 5, "ts": 1, "args": {"Bytes": 4096, "Addr": 77, "Device Id": 0, "Device Type": 1}},
+{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "s": "t", "pid": 5, "tid": 5, "ts": 2, "args": {"Bytes": 512, "Addr": 78, "Device Id": -1, "Device Type": 0}},
+{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "s": "t", "pid": 5, "tid": 5, "ts": 3, "args": {"Bytes": -4096, "Addr": 77, "Device Id": 0, "Device Type": 1}},
+{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "s": "t", "pid": 5, "tid": 5, "ts": 4, "args": {"Bytes": -64, "Addr": 79, "Device Id": 0, "Device Type": 1}}]}
+END
+}
+
+@test "a Chrome trace has tracks for what runs at a time on one stream, and what was allocated and freed" {
+    need_python json
+    overlapping >t.json
+    "$WPROF" import -o s t.json 2>err
+    "$WPROF" export --format chrome -o u.json s
+    "$WPROF" import -o again u.json 2>err
+    "$WPROF" show --gpu --json --top 0 s >shown.json
+    "$WPROF" show --gpu --json --top 0 again >shown2.json
+    "$PYTHON" - <<'END'
+import json
+events = json.load(open("u.json"))["traceEvents"]
+ran = [e for e in events if e.get("cat") == "kernel"]
+track = {e["name"]: e["tid"] for e in ran}
+assert track["a"] == 7 and track["d"] == 8 and len({track["a"], track["b"], track["d"]}) == 3, track
+assert all(e["args"]["stream"] == (8 if e["name"] == "d" else 7) for e in ran)
+for e in ran:
+    for f in ran:
+        assert e is f or e["tid"] != f["tid"] or e["ts"] + e["dur"] <= f["ts"] or f["ts"] + f["dur"] <= e["ts"], (e, f)
+named = {e["tid"] for e in events if e["name"] == "thread_name"}
+assert set(track.values()) <= named, (track, named)
+one, two = json.load(open("shown.json")), json.load(open("shown2.json"))
+assert len(one["memory"]) == 2 and one["memory"] == two["memory"], (one["memory"], two["memory"])
+assert one["allocations"] == two["allocations"], (one["allocations"], two["allocations"])
+assert one["devices"] == two["devices"]
+END
+}

@@ -85,6 +85,18 @@ static void name_process(struct chrome *w, uint32_t process)
     name_it(w, "process_name", chrome_pid(w, process), 0, p->device ? text : chrome_string(w, p->name));
 }
 
+static void name_stream(struct chrome *w, const struct timeline_lane *lane)
+{
+    const char *name = chrome_string(w, lane->name);
+    char text[80];
+
+    name_it(w, "thread_name", lane_pid(w, lane), lane->stream, name);
+    for (unsigned depth = 1; depth < lane->depth; depth++) {
+        snprintf(text, sizeof(text), "%.50s, at a time (%u)", name, depth + 1);
+        name_it(w, "thread_name", lane_pid(w, lane), chrome_gpu_row(w, lane, depth), text);
+    }
+}
+
 static void put_names(struct chrome *w)
 {
     const struct timeline *t = w->t;
@@ -95,8 +107,7 @@ static void put_names(struct chrome *w)
         name_it(w, "thread_name", t->tasks.a[i].pid, t->tasks.a[i].tid, chrome_string(w, t->tasks.a[i].name));
     for (size_t i = 0; i < t->lanes.n; i++)
         if (t->lanes.a[i].kind == TIMELINE_STREAM)
-            name_it(w, "thread_name", lane_pid(w, &t->lanes.a[i]), t->lanes.a[i].stream,
-                    chrome_string(w, t->lanes.a[i].name));
+            name_stream(w, &t->lanes.a[i]);
 }
 
 /* ---- threads ---- */
@@ -288,6 +299,7 @@ static void put_other(struct chrome *w, const struct meta *m)
     json_f64(&w->json, "start_ts", m->start_ts);
     json_u64(&w->json, "start_monotonic_ns", m->start_mono);
     json_u64(&w->json, "driver_calls_left_out", w->left_driver);
+    json_u64(&w->json, "frees_left_out", w->left_frees);
     json_end_object(&w->json);
 }
 
@@ -331,6 +343,7 @@ static int run(const struct export_input *in, struct buf *out, struct err *e)
     for (size_t i = 0; i < in->timeline->lanes.n; i++)
         put_lane(&w, &in->timeline->lanes.a[i]);
     chrome_gpu_steps(&w);
+    chrome_memory(&w, in->session);
     json_end_array(&w.json);
     put_other(&w, m);
     json_end_object(&w.json);

@@ -18,6 +18,8 @@ struct chrome {
     int many_callers;     /* calls of several processes: their correlations may be the same */
     int has_steps;        /* the trace tells its steps itself: ProfilerStep#12 */
     uint64_t left_driver; /* calls of the driver's that the runtime's calls made */
+    uint64_t left_frees;  /* of memory whose size is not known */
+    uint32_t *over;       /* lane -> number of its second row, as a thread of the device */
 };
 
 static inline double chrome_us(uint64_t ns)
@@ -51,6 +53,13 @@ void chrome_gpu_look(struct chrome *w);
 void chrome_gpu_lane(struct chrome *w, const struct timeline_lane *lane);
 void chrome_gpu_steps(struct chrome *w);
 void chrome_gpu_release(struct chrome *w);
+/* Readers want what is on one track one after the other, or nested: what runs at a time on one stream has
+ * other tracks. The number of a lane's row, from 1 on. */
+uint32_t chrome_gpu_row(const struct chrome *w, const struct timeline_lane *lane, unsigned depth);
+
+/* chrome_memory.c: what was allocated and given back, as instants "[memory]", in libkineto's way, too. */
+struct session;
+void chrome_memory(struct chrome *w, const struct session *s);
 
 /* Appends what ran as readers know it: "Memcpy HtoD (Pinned -> Device)", a kernel's own name. */
 struct gpu_work;

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct gpu_work *work_of(const struct chrome *w, const struct timeline_span *s)
@@ -37,9 +38,31 @@ static uint64_t number_of(struct chrome *w, const struct timeline_lane *lane, ui
     return *number;
 }
 
+/* Behind the numbers of all streams. */
+static void number_rows(struct chrome *w)
+{
+    uint32_t next = 0;
+
+    w->over = mem_calloc(w->t->lanes.n + 1, sizeof(*w->over));
+    for (size_t i = 0; i < w->t->lanes.n; i++)
+        if (w->t->lanes.a[i].kind == TIMELINE_STREAM && w->t->lanes.a[i].stream >= next)
+            next = w->t->lanes.a[i].stream + 1;
+    for (size_t i = 0; i < w->t->lanes.n; i++) {
+        w->over[i] = next;
+        next += w->t->lanes.a[i].kind == TIMELINE_STREAM ? w->t->lanes.a[i].depth : 0;
+    }
+}
+
+uint32_t chrome_gpu_row(const struct chrome *w, const struct timeline_lane *lane, unsigned depth)
+{
+    return depth ? w->over[lane - w->t->lanes.a] + depth - 1 : lane->stream;
+}
+
 void chrome_gpu_look(struct chrome *w)
 {
     uint32_t caller = UINT32_MAX;
+
+    number_rows(w);
 
     for (size_t i = 0; i < w->t->lanes.n; i++) {
         const struct timeline_lane *lane = &w->t->lanes.a[i];
@@ -64,6 +87,7 @@ void chrome_gpu_release(struct chrome *w)
 {
     map_release(&w->runtime);
     map_release(&w->ids);
+    free(w->over);
 }
 
 /* ---- what ran ---- */
@@ -182,25 +206,25 @@ static void put_arrow(struct chrome *w, const struct timeline_lane *lane, const 
 }
 
 /* chrome_begin() takes thread 0 for none: stream 0 is one. */
-static void begin_on_stream(struct chrome *w, const char *name, uint32_t pid, uint32_t stream)
+static void begin_on_stream(struct chrome *w, const char *name, uint32_t pid, uint32_t tid)
 {
     buf_addch(w->json.out, '\n');
     json_object(&w->json, NULL);
     json_str(&w->json, "ph", "X");
     json_str(&w->json, "name", name);
     json_u64(&w->json, "pid", pid);
-    json_u64(&w->json, "tid", stream);
+    json_u64(&w->json, "tid", tid);
 }
 
 static void put_ran(struct chrome *w, const struct timeline_lane *lane, const struct timeline_span *s)
 {
     const struct gpu_work *work = work_of(w, s);
     const struct timeline_lane *caller = s->launch ? lane_of(w->t, s->launch - 1) : NULL;
-    uint32_t pid = chrome_pid(w, lane->process);
+    uint32_t pid = chrome_pid(w, lane->process), tid = chrome_gpu_row(w, lane, s->depth);
     struct buf name = {0};
 
     chrome_gpu_name(chrome_string(w, work->name), work, &name);
-    begin_on_stream(w, buf_str(&name), pid, lane->stream);
+    begin_on_stream(w, buf_str(&name), pid, tid);
     json_str(&w->json, "cat", ran_category(work));
     json_f64(&w->json, "ts", chrome_us(s->start));
     json_f64(&w->json, "dur", chrome_us(s->end - s->start));
@@ -208,7 +232,7 @@ static void put_ran(struct chrome *w, const struct timeline_lane *lane, const st
     ran_args(w, caller, s, work);
     json_end_object(&w->json);
     if (caller)
-        put_arrow(w, caller, s, pid, lane->stream);
+        put_arrow(w, caller, s, pid, tid);
     buf_release(&name);
 }
 
