@@ -99,6 +99,14 @@ static double sample_ns(const struct session *s)
     return event && strstr(event, "clock") && s->meta.frequency ? 1e9 / (double)s->meta.frequency : 0;
 }
 
+/* Of samples that were imported with a weight it is known how many they were. */
+static double sample_weight(const struct session *s, uint64_t sum)
+{
+    uint64_t n = store_counter(&s->store, "import.samples", 0);
+
+    return n && n < sum ? (double)sum / (double)n : 1;
+}
+
 /* mine: s itself, of which only the profile is wanted; NULL: it stays as it is. */
 static int add(struct compare *c, int side, const struct session *s, struct session *mine, const char *label,
                struct err *e)
@@ -114,6 +122,7 @@ static int add(struct compare *c, int side, const struct session *s, struct sess
         return -1;
     r.sum = r.p.metrics.a[0].sum;
     r.ns = s->meta.duration_s > 0 ? (uint64_t)(s->meta.duration_s * 1e9) : 0;
+    r.weight = sample_weight(s, r.sum);
     r.scale = strcmp(r.p.metrics.a[0].unit, "ns") ? sample_ns(s) : 1;
     if (find_per(&r, c->o.per, s, e)) {
         release_run(&r);

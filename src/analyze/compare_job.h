@@ -65,6 +65,7 @@ struct compare_run {
     uint64_t sum;  /* of the metric */
     double per;    /* what it is divided by */
     double scale;  /* of a sample: ns, or 1 */
+    double weight; /* what one sample counts in `sum`: its period where it was imported with one, else 1 */
     uint64_t ns;   /* how long it took; 0: not known */
     VEC(struct compare_measure) measures;
     struct {
@@ -93,7 +94,7 @@ struct compare {
 /* The value of a count of a run is count * scale / per. */
 struct compare_divisor {
     uint64_t sum; /* of everything */
-    double per, scale;
+    double per, scale, weight;
 };
 
 /* Rows before they are tested: counts[row * runs + run]. */

@@ -32,7 +32,7 @@ void compare_rows_init(struct compare *c, struct compare_rows *rows, enum compar
     for (size_t r = 0; r < c->runs.n; r++) {
         const struct compare_run *run = &c->runs.a[r];
 
-        rows->whole[r] = (struct compare_divisor){run->sum, run->per, run->scale};
+        rows->whole[r] = (struct compare_divisor){run->sum, run->per, run->scale, run->weight};
         out->level[level].weight[run->side] += run->sum;
     }
 }

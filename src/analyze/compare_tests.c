@@ -116,7 +116,7 @@ static void expected(const struct tester *x, size_t row, size_t r, double *sampl
     for (size_t i = 0; i < x->rows->runs; i++)
         mean += value_of(x, row, i) / (double)x->rows->runs;
     rest = x->rows->unit == COMPARISON_SHARE ? fmax(1 - mean, 0) : 1;
-    *samples = x->rows->samples && w->per > 0 ? mean * rest * w->scale / w->per : 0;
+    *samples = x->rows->samples && w->per > 0 ? mean * rest * w->scale * w->weight / w->per : 0;
     *square = mean * mean * rest * rest;
 }
 

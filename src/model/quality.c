@@ -75,7 +75,7 @@ static void count_samples(struct quality *q, const struct store *s)
     q->unwound_share = share(q->unwound, samples);
     q->unknown_share = share(q->unknown, samples);
     q->python_share = share(q->python_framed, q->python);
-    q->taken = store_counter(s, "cpu.taken", samples);
+    q->taken = store_counter(s, "cpu.taken", store_counter(s, "import.samples", samples));
 }
 
 void quality_compute(struct quality *q, const struct store *s, const struct meta *m)
@@ -87,6 +87,7 @@ void quality_compute(struct quality *q, const struct store *s, const struct meta
     *q = (struct quality){0};
     count_samples(q, s);
     q->expected = store_counter(s, "cpu.expected", 0);
+    q->counted = store_counter(s, "import.samples", 0) != 0;
     q->lost = store_counter(s, "cpu.lost", 0) + store_counter(s, "cpu.nostack", 0);
     q->bpf_s = seconds(bpf);
     q->own_cpu_s = seconds(own);

@@ -14,6 +14,8 @@ struct meta;
 /*
  * Counters that collectors and the recorder leave in the store, one to a line:
  *
+ * - import.samples: samples that were imported, each with a weight (a period, microseconds): events of them are
+ *   worth more than 1
  * - cpu.expected: samples that the target's run time would give at the frequency
  * - cpu.taken: samples that arrived
  * - cpu.before_exec: samples of wprof's own child before it became the command; left out
@@ -41,6 +43,7 @@ struct meta;
  */
 struct quality {
     uint64_t expected, taken, lost;
+    int counted; /* imported samples are told apart from their weights */
     uint64_t truncated, scanned, finished, frame_pointer;
     uint64_t unwound, unknown;       /* samples */
     uint64_t python, python_framed;  /* samples of threads that ran Python; those with >= 1 Python frame */

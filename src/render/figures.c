@@ -267,7 +267,7 @@ void figures_make(struct figures *f, const struct quality *q, const struct meta 
     add_stacks(f, q);
     add_python(f, q);
     add_cost(f, q, m);
-    if (!imported && q->taken && q->taken < FEW_SAMPLES)
+    if ((!imported || q->counted) && q->taken && q->taken < FEW_SAMPLES)
         warn(f, "Only %llu samples: shares are rough.", (unsigned long long)q->taken);
     add_state(f, m);
 }

@@ -425,3 +425,18 @@ assert not figures["GPU idle"]["significant"]' "$output"
     run -3 "$WPROF" diff --fail-above 5% full.folded a
     [[ ${lines[-1]} == "can't judge: the new side has no samples of oncpu" ]]
 }
+
+@test "diff: imported samples with periods are as many as they were, not their periods" {
+    for run in base new; do
+        for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do
+            printf 'app 1 %d.5: 10101010 cpu-clock: \n\t7f01 %s (/bin/app)\n\n' $i "$([ $i -le $([ $run = base ] && echo 2 || echo 4) ] && echo some || echo most)"
+        done >$run.txt
+        "$WPROF" -q import --from perf-script -o $run $run.txt
+    done
+    run -0 "$WPROF" diff --fail-above 5% base new
+    "$WPROF" diff --json base new | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert '"'"'"significant": true'"'"' not in json.dumps(d), d["functions"]
+'
+}

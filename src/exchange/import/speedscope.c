@@ -63,7 +63,7 @@ static uint32_t frame_of(struct speedscope *x, const struct json_value *v)
     return 0;
 }
 
-static void push(struct speedscope *x, uint32_t stack, double weight)
+static void push(struct speedscope *x, uint32_t stack, double weight, const char *what)
 {
     double value = weight * x->scale, ts = x->at * x->scale;
 
@@ -83,7 +83,7 @@ static void push(struct speedscope *x, uint32_t stack, double weight)
     if (!x->sample.value)
         return;
     *vec_push(&x->s->events) = x->sample;
-    import_count(x->st, IMPORT_TOOK, "stack|stacks", 1);
+    import_count(x->st, IMPORT_TOOK, what, 1);
 }
 
 static void take_sampled(struct speedscope *x, const struct json_value *profile)
@@ -97,7 +97,9 @@ static void take_sampled(struct speedscope *x, const struct json_value *profile)
         for (const struct json_value *f = v->type == JSON_ARRAY ? v->child : NULL; f; f = f->next)
             if ((frame = frame_of(x, f)))
                 stack = stacks_push(&x->s->stacks, stack, frame);
-        push(x, stack, w && w->type == JSON_NUMBER ? w->number : 1);
+        /* with a time it is one sample, where a number may be of many */
+        push(x, stack, w && w->type == JSON_NUMBER ? w->number : 1,
+             x->scale != 1 ? "sample|samples" : "stack|stacks");
         w = w ? w->next : NULL;
     }
 }
@@ -113,7 +115,7 @@ static void take_evented(struct speedscope *x, const struct json_value *profile)
         double at = json_get_f64(v, "at", x->at), weight = at - x->at;
 
         if (open.n)
-            push(x, open.a[open.n - 1], weight);
+            push(x, open.a[open.n - 1], weight, "stack|stacks");
         else
             x->at = at;
         if (*type == 'O') {
