@@ -95,7 +95,7 @@ static void add_event(struct writer *w, const struct event *ev)
         id = (uint32_t)w->sums.n;
         index_add(&w->sum_index, hash, id);
     }
-    w->sums.a[id - 1].count += ev->value;
+    w->sums.a[id - 1].count += ev->kind == EVENT_GPU ? 1 : ev->value; /* a GPU's is no count */
     w->sums.a[id - 1].value += export_events_value(&w->x, ev);
 }
 
