@@ -33,10 +33,49 @@ need_node() {
     done
 }
 
-@test "formats: pprof's stacks are those of folded, without the threads" {
+@test "formats: pprof's stacks are those of folded, below the processes and threads of its labels" {
     "$WPROF" -q export -f pprof -o x.pb.gz s
     "$WPROF" -q import -o p x.pb.gz
-    diff <("$WPROF" export p) <("$WPROF" export s | sed 's/^[^;]*;//; s/^\[no stack\]/&/' | awk '{ n = $NF; sub(/ [0-9]+$/, ""); v[$0] += n } END { for (k in v) print k, v[k] }' | LC_ALL=C sort)
+    diff <("$WPROF" export p) <("$WPROF" export s)
+    diff <("$WPROF" query -f csv p "select name, pid, tid from tasks") <("$WPROF" query -f csv s "select name, pid, tid from tasks")
+}
+
+@test "formats: pprof's modules with their build ids, and how many samples there were, are taken" {
+    python3 - <<'END'
+import gzip
+def num(field, v):
+    out = bytes([field << 3])
+    while v > 127:
+        out, v = out + bytes([v & 127 | 128]), v >> 7
+    return out + bytes([v])
+def msg(field, data):
+    return bytes([field << 3 | 2]) + bytes([len(data)]) + data
+names = ["", "samples", "count", "cpu", "nanoseconds", "/opt/app", "aabbccdd00112233445566778899aabbccddeeff", "hot", "handler", "GET /"]
+p = msg(1, num(1, 1) + num(2, 2)) + msg(1, num(1, 3) + num(2, 4)) + num(14, 3)
+p += msg(3, num(1, 1) + num(2, 4096) + num(3, 65536) + num(5, 5) + num(6, 6))
+p += msg(5, num(1, 1) + num(2, 7)) + msg(4, msg(4, num(1, 1)) + num(1, 1) + num(2, 1))
+p += msg(2, num(1, 1) + num(2, 3) + num(2, 90) + msg(3, num(1, 8) + num(2, 9)))
+p += b"".join(msg(6, s.encode()) for s in names)
+open("go.pb.gz", "wb").write(gzip.compress(p))
+END
+    run -0 --separate-stderr "$WPROF" import -o go go.pb.gz
+    [[ $stderr == *"left out: 1 label of a stack"* && $stderr == *"1 stack, 3 samples from"* ]]
+    "$WPROF" show --by module go | grep -q /opt/app
+    "$WPROF" query go "select build_id from frames" | grep -q aabbccdd00112233445566778899aabbccddeeff
+    [ "$("$WPROF" export go)" = 'hot 90' ]
+    "$WPROF" show go | grep -q 'Only 3 samples: shares are rough'
+}
+
+@test "formats: of the GPU each work counts once in pprof" {
+    echo '{"traceEvents": [' >t.json
+    for i in 1 2 3; do
+        echo '{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": '$i'0, "dur": 5, "args": {"device": 0, "context": 1, "stream": 7, "correlation": 10'$i'}},' >>t.json
+    done
+    echo '{"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "x"}}]}' >>t.json
+    "$WPROF" -q import --from kineto -o t t.json
+    "$WPROF" -q export -m gpu -f pprof -o t.pb.gz t
+    "$WPROF" -q import --event spans -o counts t.pb.gz
+    [ "$(sum counts)" = 3 ]
 }
 
 @test "formats: pprof-format decodes it" {

@@ -205,7 +205,7 @@ END
 
 @test "import speedscope: sampled and evented" {
     run -0 --separate-stderr "$WPROF" import -o s "$ROOT/tests/fuzz/corpus/speedscope/both"
-    [[ $stderr == *"6 stacks from"* ]]
+    [[ $stderr == *"3 samples, 3 stacks from"* ]]
     [[ $stderr == *"1 frame that is not there"* ]]
     [[ $stderr == *"1 value that is negative or out of range"* ]]
     [[ $stderr == *"1 end without a beginning"* ]]

@@ -7,6 +7,8 @@
 #include "exchange/import/import.h"
 #include "exchange/import/pprof_cpu.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Field numbers. */
@@ -21,7 +23,8 @@ enum {
 enum { PROFILE_TIME = 9, PROFILE_DURATION = 10, PROFILE_DEFAULT_TYPE = 14, PROFILE_LAST };
 enum { TYPE_NAME = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE };
+enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE, MAPPING_BUILD_ID };
+enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
@@ -47,7 +50,8 @@ struct function {
 
 struct mapping {
     uint64_t start, offset;
-    uint32_t file; /* strtab */
+    uint32_t file;   /* strtab */
+    uint32_t module; /* 0: it names no file */
 };
 
 /* A location's frames in `frames`, the outermost first. */
@@ -67,6 +71,7 @@ struct pprof {
     struct map function_ids, mapping_ids, location_ids; /* their id -> index + 1 */
     uint64_t time, duration, default_type;
     size_t chosen; /* of a sample's values */
+    size_t counts; /* the one that counts samples, + 1; 0: none does */
     int python;
 };
 
@@ -149,8 +154,26 @@ static void take_function(struct pprof *x, struct cursor c)
     *map_put(&x->function_ids, id) = x->functions.n;
 }
 
+/* A build id is text, in hexadecimal. */
+static void take_build_id(struct module *m, struct text t)
+{
+    size_t n = t.n / 2;
+
+    if (t.n % 2 || n > sizeof(m->build_id))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        char digits[3] = {t.p[2 * i], t.p[2 * i + 1], '\0'}, *end;
+
+        m->build_id[i] = (uint8_t)strtoul(digits, &end, 16);
+        if (*end || !isxdigit((unsigned char)digits[0]))
+            return;
+    }
+    m->build_id_len = (uint8_t)n;
+}
+
 static void take_mapping(struct pprof *x, struct cursor c)
 {
+    struct module module = {.kind = MODULE_FILE, .fd = -1};
     struct mapping m = {0};
     struct field field;
     uint64_t id = 0;
@@ -164,12 +187,24 @@ static void take_mapping(struct pprof *x, struct cursor c)
             m.offset = field.value;
         else if (field.number == MAPPING_FILE)
             m.file = string_of(x, field.value);
+        else if (field.number == MAPPING_BUILD_ID)
+            take_build_id(&module, text_of(x, field.value));
     }
+    module.path = m.file;
+    if (m.file)
+        m.module = frames_add_module(&x->s->frames, &module);
     *vec_push(&x->mappings) = m;
     *map_put(&x->mapping_ids, id) = x->mappings.n;
 }
 
-static void push_frame(struct pprof *x, uint32_t name, uint32_t file, uint64_t line)
+static const struct mapping *mapping_of(const struct pprof *x, uint64_t mapping)
+{
+    const uint64_t *id = map_get(&x->mapping_ids, mapping);
+
+    return id && *id ? &x->mappings.a[*id - 1] : NULL;
+}
+
+static void push_frame(struct pprof *x, uint32_t name, uint32_t file, uint64_t line, const struct mapping *in)
 {
     const char *path = strtab_get(&x->s->strings, file);
     size_t n = strlen(path);
@@ -178,6 +213,8 @@ static void push_frame(struct pprof *x, uint32_t name, uint32_t file, uint64_t l
     if (n > 3 && !strcmp(path + n - 3, ".py")) {
         f.kind = FRAME_PYTHON;
         x->python = 1;
+    } else if (in) {
+        f.module = in->module;
     }
     f.line = line <= UINT32_MAX ? (uint32_t)line : 0;
     *vec_push(&x->frames) = frames_add(&x->s->frames, &f);
@@ -186,8 +223,7 @@ static void push_frame(struct pprof *x, uint32_t name, uint32_t file, uint64_t l
 /* "[libfoo.so+0x1234]": where nothing has a name. */
 static void push_place(struct pprof *x, uint64_t mapping, uint64_t address)
 {
-    const uint64_t *id = map_get(&x->mapping_ids, mapping);
-    const struct mapping *m = id && *id ? &x->mappings.a[*id - 1] : NULL;
+    const struct mapping *m = mapping_of(x, mapping);
     const char *path = m ? strtab_get(&x->s->strings, m->file) : "", *slash = strrchr(path, '/');
     struct buf name = {0};
 
@@ -196,11 +232,11 @@ static void push_place(struct pprof *x, uint64_t mapping, uint64_t address)
                  (unsigned long long)(address - m->start + m->offset));
     else
         buf_addf(&name, "[unknown+0x%llx]", (unsigned long long)address);
-    push_frame(x, strtab_add(&x->s->strings, name.data), 0, 0);
+    push_frame(x, strtab_add(&x->s->strings, name.data), 0, 0, m);
     buf_release(&name);
 }
 
-static int push_line(struct pprof *x, struct cursor c)
+static int push_line(struct pprof *x, struct cursor c, const struct mapping *in)
 {
     struct field field;
     uint64_t function = 0, line = 0;
@@ -215,7 +251,7 @@ static int push_line(struct pprof *x, struct cursor c)
     id = map_get(&x->function_ids, function);
     if (!id || !x->functions.a[*id - 1].name)
         return 0;
-    push_frame(x, x->functions.a[*id - 1].name, x->functions.a[*id - 1].file, line);
+    push_frame(x, x->functions.a[*id - 1].name, x->functions.a[*id - 1].file, line, in);
     return 1;
 }
 
@@ -224,17 +260,19 @@ static void take_location(struct pprof *x, struct cursor c)
 {
     struct location l = {.first = (uint32_t)x->frames.n};
     uint64_t id = 0, mapping = 0, address = 0;
+    struct cursor first = c;
     struct field field;
+
+    while (next_field(&first, &field) > 0) /* which may stand behind the lines */
+        mapping = field.number == LOCATION_MAPPING ? field.value : mapping;
 
     while (next_field(&c, &field) > 0) {
         if (field.number == LOCATION_ID)
             id = field.value;
-        else if (field.number == LOCATION_MAPPING)
-            mapping = field.value;
         else if (field.number == LOCATION_ADDRESS)
             address = field.value;
         else if (field.number == LOCATION_LINE)
-            push_line(x, field.bytes);
+            push_line(x, field.bytes, mapping_of(x, mapping));
     }
     if (x->frames.n == l.first)
         push_place(x, mapping, address);
@@ -263,21 +301,83 @@ static uint32_t push_location(struct pprof *x, uint32_t stack, uint64_t location
     return stack;
 }
 
+/* Who ran, as wprof's own profiles say it. */
+struct who {
+    uint32_t process, thread; /* strtab */
+    uint64_t pid, tid;
+};
+
+/* 0: it is none of those. */
+static int take_label(struct pprof *x, struct cursor c, struct who *who)
+{
+    struct text key = {"", 0};
+    uint32_t text = 0;
+    uint64_t number = 0;
+    struct field field;
+
+    while (next_field(&c, &field) > 0) {
+        if (field.number == LABEL_KEY)
+            key = text_of(x, field.value);
+        else if (field.number == LABEL_TEXT)
+            text = string_of(x, field.value);
+        else if (field.number == LABEL_NUMBER)
+            number = field.value;
+    }
+#define IS(name) (key.n == sizeof(name) - 1 && !memcmp(key.p, name, key.n))
+    if (IS("process"))
+        who->process = text;
+    else if (IS("thread"))
+        who->thread = text;
+    else if (IS("pid"))
+        who->pid = number;
+    else if (IS("tid"))
+        who->tid = number;
+    else
+        return 0;
+#undef IS
+    return 1;
+}
+
+/* 0: nobody is told, or no process with a number and a name. */
+static uint32_t task_of(struct pprof *x, const struct who *w)
+{
+    struct task t = {.pid = (uint32_t)w->pid, .ns_pid = (uint32_t)w->pid, .own_pid = (uint32_t)w->pid};
+    uint32_t leader;
+
+    if (!w->process || !w->pid || w->pid > INT32_MAX || w->tid > INT32_MAX)
+        return 0;
+    t.tid = t.ns_tid = t.pid;
+    t.comm = w->process;
+    t.leader = (uint32_t)x->s->tasks.list.n + 1;
+    leader = tasks_add(&x->s->tasks, &t);
+    if (!w->tid || w->tid == w->pid)
+        return leader;
+    t.tid = t.ns_tid = (uint32_t)w->tid;
+    t.comm = w->thread ? w->thread : w->process;
+    t.leader = leader;
+    return tasks_add(&x->s->tasks, &t);
+}
+
 static void take_sample(struct pprof *x, struct cursor c)
 {
     VEC(uint64_t) locations = {0};
     struct event ev = {.kind = EVENT_SAMPLE};
+    struct who who = {0};
     struct field field;
     size_t values = 0;
-    uint64_t v;
+    uint64_t v, count = 0, labels = 0;
 
     while (next_field(&c, &field) > 0) {
         if (field.number == SAMPLE_LOCATION)
             while (next_number(&field, &v))
                 *vec_push(&locations) = v;
         else if (field.number == SAMPLE_VALUE)
-            while (next_number(&field, &v))
-                ev.value = values++ == x->chosen ? v : ev.value;
+            while (next_number(&field, &v)) {
+                ev.value = values == x->chosen ? v : ev.value;
+                count = ++values == x->counts ? v : count;
+            }
+        else if (field.number == SAMPLE_LABEL)
+            labels += !take_label(x, field.bytes, &who);
     }
     for (size_t i = locations.n; i-- > 0;)
         ev.stack = push_location(x, ev.stack, locations.a[i]);
@@ -288,8 +388,11 @@ static void take_sample(struct pprof *x, struct cursor c)
     }
     if (!ev.value)
         return;
+    ev.task = task_of(x, &who);
     *vec_push(&x->s->events) = ev;
     import_count(x->st, IMPORT_TOOK, "stack|stacks", 1);
+    import_count(x->st, IMPORT_TOOK, "sample|samples", (int64_t)count > 0 ? count : 0);
+    import_count(x->st, IMPORT_LEFT, "label of a stack|labels of stacks", labels);
 }
 
 /* ---- the profile ---- */
@@ -377,13 +480,15 @@ static int choose_named(struct pprof *x, const char *name, struct err *e)
 /* The one that pprof shows: that named as the default, else the last; but a CPU's samples are counted. */
 static int choose_type(struct pprof *x, const char *event, struct err *e)
 {
+    for (size_t i = 0; i + 1 < x->types.n; i += 2)
+        if (x->types.a[i].n == 7 && !memcmp(x->types.a[i].p, "samples", 7))
+            x->counts = i / 2 + 1;
     if (event)
         return choose_named(x, event, e);
     if (!x->default_type && x->types.n)
         x->chosen = x->types.n / 2 - 1;
-    for (size_t i = 0; i + 1 < x->types.n && !x->default_type; i += 2)
-        if (x->types.a[i].n == 7 && !memcmp(x->types.a[i].p, "samples", 7))
-            x->chosen = i / 2;
+    if (x->counts && !x->default_type)
+        x->chosen = x->counts - 1;
     return 0;
 }
 
