@@ -26,24 +26,33 @@ struct off_exact {
 /* t leaves its CPU at `now`. */
 static __always_inline void exact_left(struct off_exact *x, struct task_struct *t, __u64 now)
 {
-    __u64 ran = t->se.sum_exec_runtime, delayed;
+    __u64 before = x->ran, delayed;
     __s64 blocked, runnable;
 
+    x->ran = t->se.sum_exec_runtime;
     if (!bpf_core_field_exists(t->sched_info.run_delay))
         return;
     delayed = t->sched_info.run_delay;
     if (x->at) {
         runnable = delayed - x->delayed;
-        blocked = (__s64)(now - x->at) - (__s64)(ran - x->ran) - runnable;
+        blocked = (__s64)(now - x->at) - (__s64)(x->ran - before) - runnable;
         x->owe_blocked += blocked - (__s64)x->blocked;
         if (x->owe_blocked > EXACT_MOST_NS)
             x->owe_blocked = EXACT_MOST_NS;
         x->owe_runnable += runnable - (__s64)x->runnable;
     }
     x->at = now;
-    x->ran = ran;
     x->delayed = delayed;
     x->blocked = x->runnable = 0;
+}
+
+/* When t, which leaves its CPU at `now`, came to it after it had left at `out`. */
+static __always_inline __u64 exact_arrival(const struct off_exact *x, struct task_struct *t, __u64 out,
+                                           __u64 now)
+{
+    __u64 ran = t->se.sum_exec_runtime - x->ran;
+
+    return ran < now - out ? now - ran : out;
 }
 
 /* ns and what is owed of it: short ones, of which the sum counts, change by half at most, longer ones less

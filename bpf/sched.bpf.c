@@ -15,6 +15,92 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+/* ---- coming back ---- */
+
+/* over: a constant, of a span whose thread doesn't come back right now: recording ends, or it was back
+ * before. Its stack is not taken late. */
+static __always_inline int off_send_span(struct off_cpu *c, struct off_task *o, struct task_struct *t,
+                                         __u64 blocked, __u64 runnable, __u64 now, int over)
+{
+    struct wire_span *r;
+
+    if (!off_span_room())
+        return -1;
+    if (!over && !off_late(c, o, t, blocked, runnable, now))
+        return 0;
+    if (!over && o->stack == WIRE_STACK_LATE)
+        o->stack = WIRE_STACK_BUDGET;
+    r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
+    if (!r)
+        return -1;
+    off_fill_span(r, o, t, blocked, runnable, now);
+    bpf_ringbuf_submit(r, off_ring_flags());
+    return 0;
+}
+
+/* What belongs to a long wait for the GIL is not summed with what doesn't, however short. */
+static __always_inline __u64 off_gil_min(const struct off_task *o, __u64 now)
+{
+    return now - o->gil_since >= off_config.min_ns ? 0 : off_config.min_ns;
+}
+
+static __always_inline void off_came(struct off_cpu *c, struct off_task *o, struct task_struct *t, __u64 now,
+                                     int over)
+{
+    int preempted = o->flags & WIRE_SPAN_PREEMPTED;
+    __u64 until = o->queued ? o->queued : o->woken ? o->woken : now, blocked, runnable;
+    __u64 min = off_config.min_ns;
+    __u8 *shorts;
+    int listed;
+
+    if (!o->out)
+        return;
+    if (preempted)
+        until = o->out;
+    blocked = until - o->out;
+    runnable = now - until;
+    exact_came(&o->exact, &blocked, &runnable);
+    if (!preempted && o->wait.reason == off_config.gil)
+        min = off_gil_min(o, now);
+    listed = blocked >= min || runnable >= min;
+    shorts = off_short_run(o);
+    if (listed)
+        *shorts = 0;
+    else if (*shorts < OFF_SHORT_RUN)
+        (*shorts)++;
+    if (listed) {
+        __u64 b = blocked >= min ? blocked : 0, q = runnable >= min ? runnable : 0;
+
+        if (off_send_span(c, o, t, b, q, now, over)) {
+            c->stats.spans_lost++;
+        } else {
+            c->stats.spans++;
+            blocked -= b;
+            runnable -= q;
+        }
+    }
+    if (blocked)
+        off_sum(c, o, o->wait.reason, blocked, now);
+    if (runnable)
+        off_sum(c, o, WIRE_OFF_RUNNABLE, runnable, now);
+    o->out = 0;
+    if (o->since && now - o->since > OFF_SUMS_EVERY_NS)
+        off_send_sums(o, t, 0);
+}
+
+/* A switch to t may not have been told: one to it from a task whose switches are hidden from tracing, or
+ * while this program ran already. Its stack can't be taken any more. */
+static __always_inline void off_untold(struct off_cpu *c, struct off_task *o, struct task_struct *t,
+                                       __u64 now)
+{
+    if (!o->out)
+        return;
+    c->stats.untold++;
+    if (o->stack == WIRE_STACK_LATE)
+        o->stack = WIRE_STACK_BUDGET;
+    off_came(c, o, t, exact_arrival(&o->exact, t, o->out, now), 1);
+}
+
 /* ---- leaving ---- */
 
 /*
@@ -103,6 +189,7 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
     __u32 state = off_state(t);
 
     off_late_give_up(c, o, t);
+    off_untold(c, o, t, now);
     if (state & TASK_DEAD) {
         off_died(c, o, t, now);
         return;
@@ -129,78 +216,6 @@ static __always_inline void off_left(struct off_cpu *c, void *ctx, struct off_ta
     }
     o->place = off_place(o, t);
     o->stack = off_take(c, ctx, o, t, now);
-}
-
-/* ---- coming back ---- */
-
-/* open: a constant, of a span that is under way when recording ends: its stack is never taken late. */
-static __always_inline int off_send_span(struct off_cpu *c, struct off_task *o, struct task_struct *t,
-                                         __u64 blocked, __u64 runnable, __u64 now, int open)
-{
-    struct wire_span *r;
-
-    if (!off_span_room())
-        return -1;
-    if (!open && !off_late(c, o, t, blocked, runnable, now))
-        return 0;
-    if (!open && o->stack == WIRE_STACK_LATE)
-        o->stack = WIRE_STACK_BUDGET;
-    r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
-    if (!r)
-        return -1;
-    off_fill_span(r, o, t, blocked, runnable, now);
-    bpf_ringbuf_submit(r, off_ring_flags());
-    return 0;
-}
-
-/* What belongs to a long wait for the GIL is not summed with what doesn't, however short. */
-static __always_inline __u64 off_gil_min(const struct off_task *o, __u64 now)
-{
-    return now - o->gil_since >= off_config.min_ns ? 0 : off_config.min_ns;
-}
-
-static __always_inline void off_came(struct off_cpu *c, struct off_task *o, struct task_struct *t, __u64 now,
-                                     int open)
-{
-    int preempted = o->flags & WIRE_SPAN_PREEMPTED;
-    __u64 until = o->queued ? o->queued : o->woken ? o->woken : now, blocked, runnable;
-    __u64 min = off_config.min_ns;
-    __u8 *shorts;
-    int listed;
-
-    if (!o->out)
-        return;
-    if (preempted)
-        until = o->out;
-    blocked = until - o->out;
-    runnable = now - until;
-    exact_came(&o->exact, &blocked, &runnable);
-    if (!preempted && o->wait.reason == off_config.gil)
-        min = off_gil_min(o, now);
-    listed = blocked >= min || runnable >= min;
-    shorts = off_short_run(o);
-    if (listed)
-        *shorts = 0;
-    else if (*shorts < OFF_SHORT_RUN)
-        (*shorts)++;
-    if (listed) {
-        __u64 b = blocked >= min ? blocked : 0, q = runnable >= min ? runnable : 0;
-
-        if (off_send_span(c, o, t, b, q, now, open)) {
-            c->stats.spans_lost++;
-        } else {
-            c->stats.spans++;
-            blocked -= b;
-            runnable -= q;
-        }
-    }
-    if (blocked)
-        off_sum(c, o, o->wait.reason, blocked, now);
-    if (runnable)
-        off_sum(c, o, WIRE_OFF_RUNNABLE, runnable, now);
-    o->out = 0;
-    if (o->since && now - o->since > OFF_SUMS_EVERY_NS)
-        off_send_sums(o, t, 0);
 }
 
 SEC("tp_btf/sched_switch")
@@ -313,6 +328,7 @@ static __always_inline void off_open(struct off_task *o, struct task_struct *t, 
     o->flags = runnable ? WIRE_SPAN_PREEMPTED : 0;
     o->woken = o->queued = 0;
     o->cpu = bpf_get_smp_processor_id();
+    o->exact.ran = t->se.sum_exec_runtime;
     o->out = bpf_ktime_get_ns();
 }
 
@@ -442,6 +458,8 @@ int off_end(struct bpf_iter__task *ctx)
     if (!o || !c)
         return 0;
     off_late_give_up(c, o, t);
+    if (t->on_cpu)
+        off_untold(c, o, t, bpf_ktime_get_ns());
     o->flags |= WIRE_SPAN_OPEN;
     off_came(c, o, t, bpf_ktime_get_ns(), 1);
     if (o->since)

@@ -288,6 +288,7 @@ enum { WIRE_OFF_RUNNABLE = WIRE_OFF_REASONS - 1 };
 /* One set per CPU. */
 struct wire_off_stats {
     __u64 switches;    /* of followed threads, away from a CPU */
+    __u64 untold;      /* to a CPU, without a switch that was traced */
     __u64 spans;       /* sent */
     __u64 summed;      /* short ones */
     __u64 over_budget; /* stacks not walked for want of time */

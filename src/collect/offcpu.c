@@ -495,6 +495,7 @@ static void offcpu_counters(struct collector *c)
     trace_counters(c->trace, !c->running && !trace_handles(c->trace, WIRE_SAMPLE));
     bpfside_off_stats(c->trace->bpf, &st);
     store_set_counter(s, "offcpu.switches", st.switches);
+    store_set_counter(s, "offcpu.untold", st.untold);
     store_set_counter(s, "offcpu.spans", st.spans);
     store_set_counter(s, "offcpu.short", st.summed);
     store_set_counter(s, "offcpu.over_budget", c->over_budget);

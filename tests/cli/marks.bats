@@ -58,7 +58,7 @@ known_steps() {
 assert [x["unit"] for x in u] == [f"step {i}" for i in range(5)] + ["[outside]"], u
 for i, x in enumerate(u[:5]):
     slept = (i + 1) * 100e6
-    assert slept <= x["offcpu_ns"] <= slept * 1.02 + 10e6, x
+    assert slept * 0.996 <= x["offcpu_ns"] <= slept * 1.02 + 10e6, x
     assert 55e6 <= x["oncpu_ns"] <= 90e6, x # what a switch takes is neither, where others want the CPU
     assert abs(x["ns"] - x["offcpu_ns"] - x["runq_ns"] - x["oncpu_ns"]) < 1e3, x
     assert x["wait"] == f"sleep in wait_{i}", x
@@ -124,11 +124,11 @@ names = [x["name"] for x in e if x["ph"] == "b"]
 assert names == [f"step {i}" for i in range(5)] + ["tail"], names'
 }
 
-@test "a timeline cut to some steps has no lanes' time outside of them" {
-    need_tier_a
-    steps_program
-    "$WPROF" record -q -o s -- python3 steps.py
-    "$WPROF" export --format chrome --only step:1-2 s >chrome.json
+# A wait is put in step with the scheduler, by a 256th of it at most.
+cut_timeline() {
+    rm -rf s
+    "$WPROF" record -q -o s -- python3 steps.py || return 1
+    "$WPROF" export --format chrome --only step:1-2 s >chrome.json || return 1
     python3 -c '
 import json
 e = json.load(open("chrome.json"))["traceEvents"]
@@ -138,7 +138,13 @@ assert set(b) == {"step 1", "step 2"}, b
 spans = [x for x in e if x["ph"] == "X"]
 assert spans and all(b["step 1"] - 1 <= x["ts"] and x["ts"] + x["dur"] <= end + 1 for x in spans)
 slept = [x["dur"] for x in spans if x["name"] == "sleep" and x["dur"] > 50000]
-assert len(slept) == 2 and 200e3 <= slept[0] <= 290e3 and 300e3 <= slept[1] <= 390e3, slept'
+assert len(slept) == 2 and 199e3 <= slept[0] <= 290e3 and 298e3 <= slept[1] <= 390e3, slept'
+}
+
+@test "a timeline cut to some steps has no lanes' time outside of them" {
+    need_tier_a
+    steps_program
+    in_three cut_timeline
     "$WPROF" render --view timeline --only step:1-2 -o page.html s
     grep -q 'only step:1-2: 2 of them' page.html
 }
