@@ -201,10 +201,11 @@ static void look_back(struct collector *c)
 {
     static const char *const names[] = {"/libcuda.so", "/libwprof-cuda.so"};
     const struct store *s = c->ctx->store;
-    int sure = c->ctx->trace && !trace_mapped(c->ctx->trace, "//"); /* which nobody has */
+    struct trace *t = c->ctx->trace;
+    int sure = t && !trace_poll(t, NULL) /* what it did last */ && !trace_mapped(t, "//"); /* nobody has */
 
     for (size_t i = 0; sure && i < ARRAY_SIZE(names); i++)
-        if (trace_mapped(c->ctx->trace, names[i]))
+        if (trace_mapped(t, names[i]))
             see(c, names[i]);
     for (size_t i = 0; i < s->frames.modules.n; i++)
         see(c, strtab_get(&s->strings, s->frames.modules.a[i].path));
