@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/places.h"
 
+#include "analyze/libc.h"
+
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -77,7 +79,7 @@ const struct place *places_get(const struct places *p, uint32_t node)
 
 void place_time_init(struct place_time *t, const struct store *s)
 {
-    *t = (struct place_time){mem_calloc(s->stacks.nodes.n + 1, sizeof(*t->of)), 0};
+    *t = (struct place_time){.of = mem_calloc(s->stacks.nodes.n + 1, sizeof(*t->of))};
 }
 
 void place_time_release(struct place_time *t)
@@ -109,27 +111,49 @@ static int has_name(const struct places *p, const struct place *x)
     return *func && *func != '<' && *func != '[';
 }
 
-/* The nearest node that may stand for the others above it; 0: none. */
-static uint32_t nearest(const struct places *p, uint32_t node, int python, int named)
+/* The nearest Python function that may stand for the others above it; 0: none. */
+static uint32_t nearest_python(const struct places *p, uint32_t node, int named)
 {
     for (; node; node = stacks_get(&p->tree, node)->parent) {
         const struct place *x = places_get(p, node);
 
-        if (x && (python ? x->kind == FRAME_PYTHON : x->kind != FRAME_KERNEL) && (!named || has_name(p, x)))
+        if (x && x->kind == FRAME_PYTHON && (!named || has_name(p, x)))
             return node;
     }
     return 0;
 }
 
-/* The nearest Python function with a name, or any Python code; else the nearest function with a name outside
- * of the kernel; where there is none the node itself. */
-static uint32_t for_people(const struct places *p, uint32_t node)
+/* The same of functions outside of the kernel, and with `callers` outside of libc. Code without a name is who
+ * it is, but for libc's: its caller is another one. */
+static uint32_t nearest_native(const struct places *p, uint32_t node, int callers)
 {
-    uint32_t n = nearest(p, node, 1, 1);
+    for (; node; node = stacks_get(&p->tree, node)->parent) {
+        const struct place *x = places_get(p, node);
+        int libc = x && libc_is(strtab_get(&p->s->strings, x->module));
 
-    n = n ? n : nearest(p, node, 1, 0);
-    n = n ? n : nearest(p, node, 0, 1);
+        if (!x || x->kind == FRAME_KERNEL || (libc && (callers || !has_name(p, x))) ||
+            (!has_name(p, x) && x->kind != FRAME_NATIVE))
+            continue;
+        return places_is_start(p, node) ? 0 : node;
+    }
+    return 0;
+}
+
+/* The nearest Python function with a name, or any Python code; else the nearest native one outside of libc,
+ * where it was called and not just in it (callers), or any; where there is none the node itself. */
+static uint32_t for_people(const struct places *p, uint32_t node, int callers)
+{
+    uint32_t n = nearest_python(p, node, 1);
+
+    n = n ? n : nearest_python(p, node, 0);
+    n = n || !callers ? n : nearest_native(p, node, 1);
+    n = n ? n : nearest_native(p, node, 0);
     return n ? n : node;
+}
+
+uint32_t places_stands(const struct places *p, uint32_t stack)
+{
+    return stack <= p->s->stacks.nodes.n ? for_people(p, p->node_of[stack], 0) : 0;
 }
 
 int places_is_start(const struct places *p, uint32_t node)
@@ -167,7 +191,7 @@ uint32_t places_hot(const struct places *p, const struct place_time *t, double l
     /* Nodes with more than half are one path, and a child's id is above its parent's. */
     for (uint32_t i = (uint32_t)p->tree.nodes.n; i > 0 && !hot && t->sum; i--)
         if ((double)sum[i] > least * (double)t->sum)
-            hot = for_people(p, i);
+            hot = for_people(p, i, 1);
     if (total)
         *total = hot ? sum[hot] : 0;
     free(sum);
@@ -180,7 +204,8 @@ uint32_t places_top(const struct places *p, const struct place_time *t, uint64_t
     uint32_t *node = mem_calloc(p->list.n + 1, sizeof(*node)), best = 0;
 
     for (uint32_t i = 1; i <= p->tree.nodes.n; i++) {
-        uint32_t who = sum[i] ? for_people(p, i) : 0, place = who ? stacks_get(&p->tree, who)->frame : 0;
+        uint32_t who = sum[i] ? for_people(p, i, t->waits) : 0,
+                 place = who ? stacks_get(&p->tree, who)->frame : 0;
 
         if (!place)
             continue;
@@ -205,7 +230,7 @@ uint8_t *places_own(const struct places *p, uint32_t node)
     const struct place *x = places_get(p, node);
 
     for (uint32_t i = 1; i <= p->tree.nodes.n; i++)
-        own[i] = places_get(p, for_people(p, i)) == x;
+        own[i] = places_get(p, for_people(p, i, 0)) == x;
     for (size_t i = 1; x && i <= p->s->stacks.nodes.n; i++)
         out[i] = own[p->node_of[i]];
     free(own);
@@ -297,6 +322,9 @@ static int matches(const struct places *p, const struct place *x, const struct p
 {
     const struct strtab *t = &p->s->strings;
 
+    /* A file's own body runs when it is imported: nothing in it is used yet. */
+    if (!m->func && !strcmp(strtab_get(t, x->func), "<module>"))
+        return 0;
     return (!m->func || !strcmp(last_part(strtab_get(t, x->func)), m->func)) &&
            (!m->file || ends_with(strtab_get(t, x->file), m->file)) &&
            (!m->module || strstr(base_name(strtab_get(t, x->module)), m->module));

@@ -28,6 +28,7 @@ const struct place *places_get(const struct places *p, uint32_t node); /* NULL: 
 struct place_time {
     uint64_t *of;
     uint64_t sum;
+    int waits; /* it was waited: what libc does stands for nothing, but for who calls it */
 };
 
 void place_time_init(struct place_time *t, const struct store *s);
@@ -35,14 +36,17 @@ void place_time_release(struct place_time *t);
 
 /*
  * The innermost function below which more than `least` (at least a half) of the time lies: for people, a
- * Python function with a name of its own stands for what it calls inside the interpreter. A node of the tree,
- * 0: there is none. *total (may be NULL): its time.
+ * Python function with a name of its own stands for what it calls inside the interpreter, and who calls libc
+ * for what it does. A node of the tree, 0: there is none. *total (may be NULL): its time.
  */
 uint32_t places_hot(const struct places *p, const struct place_time *t, double least, uint64_t *total);
 
 /* The function with the most time, its callers' not counted together: most self time; a node of the tree with
  * it. 0: there is none. *self: the function's time wherever it is called. */
 uint32_t places_top(const struct places *p, const struct place_time *t, uint64_t *self);
+
+/* The node that stands for a stack of the store in places_top(). */
+uint32_t places_stands(const struct places *p, uint32_t stack);
 
 /* By the store's stack ids: whether that function is what places_top() counts the stack's time for. Owned by
  * the caller. */
@@ -63,7 +67,8 @@ char *places_stack(const struct places *p, uint32_t node, size_t max);
 
 /* ---- stacks that hold certain functions ---- */
 
-/* NULL: any. func: the last part of a dotted name; file: how its path ends; module: part of its base name. */
+/* NULL: any, but of a file no import of it. func: the last part of a dotted name; file: how its path ends;
+ * module: part of its base name. */
 struct place_match {
     const char *func, *file, *module;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/waits_top.h"
 
+#include "analyze/libc.h"
 #include "analyze/wake_chain.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -131,15 +132,11 @@ static int by_row(const void *pa, const void *pb)
     return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : (a->where > b->where) - (a->where < b->where);
 }
 
-/* libc.so.6, libc-2.31.so, libpthread.so.0, ld-linux-x86-64.so.2: what waits is who calls them. */
 static int is_libc(const struct store *s, const struct frame *f)
 {
     const struct module *m = frames_module(&s->frames, f->module);
-    const char *path = m ? strtab_get(&s->strings, m->path) : "", *name = strrchr(path, '/');
 
-    name = name ? name + 1 : path;
-    return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "libpthread", 10) ||
-           !strncmp(name, "ld-", 3);
+    return m && libc_is(strtab_get(&s->strings, m->path));
 }
 
 uint32_t waits_place(const struct store *s, uint32_t stack)

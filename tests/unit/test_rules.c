@@ -34,12 +34,73 @@ static void loader_wait(void **state)
     case_wait(x, x->lead, next, 1000, 5000, (struct waiting){.reason = WAIT_FUTEX, .waker = worker});
     f = case_found(x, "loader-wait");
     assert_string_equal(f->title,
-                        "The main thread waits for its data loader, whose workers are in slow_transform");
+                        "The main thread waits for its pool's workers, which are in slow_transform");
     assert_string_equal(f->line, "slow_transform (app.py:7)");
     assert_string_equal(f->process, "python3[10]");
     assert_int_equal(f->cost_ns, 5400 * MS);
     assert_int_equal(f->severity, FINDING_HIGH);
     assert_int_equal(f->certainty, FINDING_MEASURED);
+}
+
+/* A pool of threads is no loader; its workers' own work may be what is sent to them. */
+static void pool_workers(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t thread = case_task(x, 10, 11, 0, "python3"), worker = case_task(x, 20, 20, x->lead, "python3");
+    uint32_t result = PY({"result_iterator", "/usr/lib/python3.11/concurrent/futures/_base.py"});
+    uint32_t next = PY({"IMapIterator.next", "/usr/lib/python3.11/multiprocessing/pool.py"});
+    uint32_t get = PY({"worker", "/usr/lib/python3.11/multiprocessing/pool.py"},
+                      {"SimpleQueue.get", "/usr/lib/python3.11/multiprocessing/queues.py"});
+    const struct finding *f;
+
+    case_samples(x, thread, PY({"call_api", "a.py"}), 0, 300);
+    case_wait(x, x->lead, result, 0, 3000, (struct waiting){.reason = WAIT_FUTEX, .waker = thread});
+    case_is(x, "loader-wait", CHECK_CLEAN);
+    assert_string_equal(case_found(x, "lock-wait")->title,
+                        "The main thread waits for another thread, held up in call_api (a.py:7)");
+    case_samples(x, worker, get, 3000, 400);
+    case_wait(x, x->lead, next, 3000, 4000, (struct waiting){.reason = WAIT_FUTEX, .waker = worker});
+    f = case_found(x, "loader-wait");
+    assert_string_equal(f->title, "The main thread waits for its pool's workers");
+    assert_non_null(strstr(f->advice, "chunksize"));
+    assert_null(strstr(f->evidence, "on the CPU"));
+}
+
+/* Waits in libc are those of who calls it, and code without a name is its program's. */
+static void native_places(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t other = case_task(x, 10, 11, 0, "worker");
+    uint32_t lookup = NATIVE({"main", NULL}, {"lookup", "lock.c"}),
+             work = NATIVE({"rebuild_index", "lock.c"});
+    struct module libc = {.kind = MODULE_FILE, .fd = -1, .path = case_str(x, "/usr/lib/libc.so.6")};
+    struct module gzip = {.kind = MODULE_FILE, .fd = -1, .path = case_str(x, "/usr/bin/gzip")};
+    struct frame futex = {.kind = FRAME_NATIVE, .func = case_str(x, "__futex_abstimed_wait_common")};
+    struct frame nap = {.kind = FRAME_NATIVE, .func = case_str(x, "clock_nanosleep")}, start = nap,
+                 code = nap;
+    uint32_t at;
+
+    futex.module = nap.module = start.module = frames_add_module(&x->s.store.frames, &libc);
+    code.module = frames_add_module(&x->s.store.frames, &gzip);
+    lookup = stacks_push(&x->s.store.stacks, lookup, frames_add(&x->s.store.frames, &futex));
+    work = stacks_push(&x->s.store.stacks, work, frames_add(&x->s.store.frames, &nap));
+    case_wait(x, other, work, 0, 3000, (struct waiting){.reason = WAIT_SLEEP});
+    case_wait(x, x->lead, lookup, 0, 3000, (struct waiting){.reason = WAIT_FUTEX, .waker = other});
+    assert_string_equal(case_found(x, "lock-wait")->title,
+                        "The main thread waits for another thread, held up in rebuild_index (lock.c:7)");
+    assert_string_equal(x->f.list.a[0].line, "lookup (lock.c:7)");
+    start.func = case_str(x, "__libc_start_call_main");
+    at = stacks_push(&x->s.store.stacks, 0, frames_add(&x->s.store.frames, &start));
+    for (unsigned i = 0; i < 4; i++) { /* none of them has a third */
+        char name[32];
+
+        snprintf(name, sizeof(name), "[gzip+0x%u]", 1000 + i);
+        code.func = case_str(x, name);
+        case_samples(x, x->lead, stacks_push(&x->s.store.stacks, at, frames_add(&x->s.store.frames, &code)),
+                     4000 + i * 400, 40);
+    }
+    assert_string_equal(case_found(x, "hot-function")->title,
+                        "Much of the CPU time is in gzip, whose functions have no names");
 }
 
 /* Who ended the waits is not known: what the children did tells. */
@@ -432,6 +493,8 @@ static void late_imports(void **state)
     case_samples(x, x->lead,
                  PY({"step", "/x/a.py"}, loader, {"get_code", "<frozen importlib._bootstrap_external>"}),
                  8000, 50);
+    case_is(x, "late-compile", CHECK_CLEAN); /* so far it has done nothing else: it is the start */
+    case_samples(x, x->lead, PY({"step", "/x/a.py"}), 3000, 60);
     f = case_found(x, "late-compile");
     assert_string_equal(f->title, "Modules are still imported long after the start");
     assert_string_equal(f->line, "step (a.py:7)");
@@ -457,6 +520,8 @@ static void data_parallel(void **state)
 
     case_samples(x, x->lead, PY({"forward", "/x/torch/nn/parallel/distributed.py"}), 0, 10);
     case_is(x, "data-parallel", CHECK_CLEAN);
+    case_samples(x, x->lead, PY({"<module>", "/x/torch/nn/parallel/data_parallel.py"}), 100, 10);
+    case_is(x, "data-parallel", CHECK_CLEAN); /* it is only imported */
     case_samples(x, x->lead, PY({"forward", "/x/torch/nn/parallel/data_parallel.py"}), 200, 10);
     case_is(x, "data-parallel", CHECK_FOUND);
 }
@@ -671,6 +736,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(loader_wait),
         T(loader_wait_without_wakers),
+        T(pool_workers),
+        T(native_places),
         T(loader_machinery),
         T(loader_in_the_main_thread),
         T(lock_wait),

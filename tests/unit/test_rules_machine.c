@@ -76,6 +76,9 @@ static void oversubscribed(void **state)
     each_second(x, METRIC_ID_SCHED_DELAY, x->lead, 200 * MS);
     case_wait(x, x->lead, 0, 1000, 700, (struct waiting){.kind = EVENT_RUNQ});
     assert_int_equal(case_found(x, "oversubscribed")->cost_ns, 700 * MS);
+    case_samples(x, x->lead, NATIVE({"work", NULL}), 0, 100); /* on one CPU, where nothing says it must be */
+    assert_non_null(
+        strstr(case_found(x, "oversubscribed")->evidence, "threads of the machine wanted one of 4"));
 }
 
 /* Delay without many that want to run: not for their number. */

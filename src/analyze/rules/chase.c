@@ -11,6 +11,7 @@ void chase_init(struct chase *c, const struct rule_data *d)
 {
     *c = (struct chase){0};
     place_time_init(&c->where, &d->s->store);
+    c->where.waits = 1;
 }
 
 void chase_release(struct chase *c)

@@ -226,3 +226,16 @@ double cpus_used(const struct rule_data *d)
     ns = ns ? ns : tasks;
     return d->wall_ns ? (double)ns / (double)d->wall_ns : 0;
 }
+
+double cpus_busy(const struct rule_data *d)
+{
+    static const enum metric_id parts[] = {METRIC_ID_CPU_USER, METRIC_ID_CPU_SYSTEM, METRIC_ID_CPU_IRQ};
+    double used = cpus_used(d), busy = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        uint64_t ns = metrics_sums_total(&d->sums, 0, parts[i]);
+
+        busy += ns != METRICS_NONE && d->wall_ns ? (double)ns / (double)d->wall_ns : 0;
+    }
+    return busy > used ? busy : used;
+}

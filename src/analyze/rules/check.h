@@ -106,4 +106,8 @@ void units_clip(struct findings *f, const struct rule_data *d);
 /* CPUs that the recorded processes used on average; 0: not known. */
 double cpus_used(const struct rule_data *d);
 
+/* CPUs of the machine that anything used on average; what the recorded processes used where that was not
+ * measured. */
+double cpus_busy(const struct rule_data *d);
+
 #endif

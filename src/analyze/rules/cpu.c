@@ -29,11 +29,29 @@ static void samples_of(struct place_time *t, const struct rule_data *d, int lead
     }
 }
 
+static int is_nameless(const struct rule_data *d, const struct place *x)
+{
+    return x && x->kind == FRAME_NATIVE && frame_name_is_place(strtab_get(&d->s->store.strings, x->func));
+}
+
+/* By the store's stack ids: what the function's own time is in. Code of one module without names is one. */
+static uint8_t *own_stacks(const struct rule_data *d, uint32_t node)
+{
+    const struct place *x = places_get(&d->places, node), *y;
+    uint8_t *own = places_own(&d->places, node);
+
+    for (uint32_t i = 1; is_nameless(d, x) && i <= d->s->store.stacks.nodes.n; i++) {
+        y = places_get(&d->places, places_stands(&d->places, i));
+        own[i] = is_nameless(d, y) && y->module == x->module;
+    }
+    return own;
+}
+
 /* Of a function's own samples those in which the kernel worked for it. */
 static uint64_t in_kernel(const struct rule_data *d, const struct place_time *t, uint32_t node)
 {
     const struct store *s = &d->s->store;
-    uint8_t *own = places_own(&d->places, node);
+    uint8_t *own = own_stacks(d, node);
     uint64_t n = 0;
 
     for (uint32_t i = 1; i <= s->stacks.nodes.n; i++) {
@@ -62,8 +80,12 @@ static void tell_hot(struct finding *x, const struct rule_data *d, const struct 
     uint64_t kernel = python ? 0 : in_kernel(d, t, node);
     struct buf text = {0};
     struct words w = {0};
+    const char *module = strtab_get(&d->s->store.strings, places_get(&d->places, node)->module);
+    int nameless = is_nameless(d, places_get(&d->places, node));
 
-    x->title = mem_printf("Much of the CPU time is in %s", func);
+    func = !nameless ? func : strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
+    x->title = mem_printf("Much of the CPU time is in %s%s", func,
+                          nameless ? ", whose functions have no names" : "");
     buf_addf(&text, "%s of %s%s are its own", words_share(&w, (double)self / (double)t->sum),
              words_plural(&w, t->sum, "sample"), lead ? " of the main thread" : "");
     if (!lead)
@@ -80,6 +102,10 @@ static void tell_hot(struct finding *x, const struct rule_data *d, const struct 
             mem_printf("It is the kernel's work that takes the time, system calls or page faults: wprof "
                        "show --callees %s has which; fewer and larger ones, or memory that is kept.",
                        func);
+    else if (nameless)
+        x->advice = mem_printf("Record where %s's symbols are installed (debug packages, a build that is not "
+                               "stripped): then its functions have names.",
+                               func);
     else
         x->advice = mem_printf("Make it cheaper, call it less often, or do several at once; wprof show --by "
                                "line and --callers %s say where and for whom.",
@@ -95,6 +121,14 @@ void check_hot_function(struct rule_run *r, const struct rule_data *d)
 
     samples_of(&t, d, lead);
     node = places_top(&d->places, &t, &self);
+    if (is_nameless(d, places_get(&d->places, node))) {
+        uint8_t *own = own_stacks(d, node);
+
+        self = 0;
+        for (uint32_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
+            self += own[i] ? t.of[i] : 0;
+        free(own);
+    }
     if (node && places_get(&d->places, node)->kind == FRAME_MARKER) {
         rule_not_checked(r, "most samples are %s, which is no function", places_func(&d->places, node));
         node = 0;
@@ -104,7 +138,7 @@ void check_hot_function(struct rule_run *r, const struct rule_data *d)
 
         x->weight = RULE_WEIGHT_LAST;
         if (lead && d->period_ns) {
-            uint8_t *stacks = places_own(&d->places, node);
+            uint8_t *stacks = own_stacks(d, node);
             struct lead_time lt;
 
             lead_time_init(&lt, d);

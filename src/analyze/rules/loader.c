@@ -8,19 +8,22 @@
 /* So much of the CPUs in use: more workers would not help. */
 #define CPUS_FULL 0.9
 
-/* Where a loop asks for its next batch: PyTorch, multiprocessing's pools, concurrent.futures, TensorFlow,
- * MXNet's. */
-static const struct place_match frames[] = {
+/* Where a loop asks for its next batch: PyTorch, TensorFlow, MXNet's. */
+static const struct place_match loaders[] = {
     {"__next__", "torch/utils/data/dataloader.py", NULL},
     {"_next_data", "torch/utils/data/dataloader.py", NULL},
     {"_get_data", "torch/utils/data/dataloader.py", NULL},
-    {"next", "multiprocessing/pool.py", NULL},
-    {"__next__", "multiprocessing/pool.py", NULL},
-    {"result_iterator", "concurrent/futures/_base.py", NULL},
     {"__next__", "tensorflow/python/data/ops/iterator_ops.py", NULL},
     {"__next__", "mxnet/gluon/data/dataloader.py", NULL},
     {"__next__", "webdataset/pipeline.py", NULL},
     {"__next__", "grain/_src/python/dataset/transformations/prefetch.py", NULL},
+};
+
+/* Where it asks for the next result of a pool, which may be of threads. */
+static const struct place_match pools[] = {
+    {"next", "multiprocessing/pool.py", NULL},
+    {"__next__", "multiprocessing/pool.py", NULL},
+    {"result_iterator", "concurrent/futures/_base.py", NULL},
 };
 
 /* Loading without workers: the main thread prepares the batch itself. */
@@ -41,6 +44,12 @@ static const struct place_match machinery[] = {{NULL, "torch/utils/data/dataload
                                                {NULL, "concurrent/futures/thread.py", NULL},
                                                {NULL, "threading.py", NULL}};
 
+/* How workers get what they work on, and give back what they made. */
+static const struct place_match transport[] = {{NULL, "multiprocessing/queues.py", NULL},
+                                               {NULL, "multiprocessing/connection.py", NULL},
+                                               {NULL, "multiprocessing/reduction.py", NULL},
+                                               {NULL, "multiprocessing/synchronize.py", NULL}};
+
 /* One of their functions is named that has so much of what they do for itself. */
 #define OWN_LEAST 0.25
 
@@ -51,11 +60,13 @@ struct loader {
     uint64_t hot_ns;
     int in_main; /* there are no workers */
     int by_children;
+    int pool;     /* it is a pool of workers, for whatever */
+    double moved; /* the share of their time in which workers wait for what is moved, or move it */
 };
 
-static void measure(struct loader *x, const struct rule_data *d)
+static void measure(struct loader *x, const struct rule_data *d, const struct place_match *frames, size_t n)
 {
-    uint8_t *stacks = places_match(&d->places, frames, ARRAY_SIZE(frames));
+    uint8_t *stacks = places_match(&d->places, frames, n);
     uint8_t *fetch = places_match(&d->places, alone, ARRAY_SIZE(alone));
     uint64_t fetched = 0;
 
@@ -75,6 +86,18 @@ static void measure(struct loader *x, const struct rule_data *d)
     free(fetch);
 }
 
+static double share_in(const struct place_time *t, const struct rule_data *d, const struct place_match *m,
+                       size_t n)
+{
+    uint8_t *stacks = places_match(&d->places, m, n);
+    uint64_t sum = 0;
+
+    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
+        sum += stacks[i] ? t->of[i] : 0;
+    free(stacks);
+    return t->sum ? (double)sum / (double)t->sum : 0;
+}
+
 static void find_hot(struct loader *x, const struct rule_data *d)
 {
     if (x->in_main) {
@@ -87,18 +110,30 @@ static void find_hot(struct loader *x, const struct rule_data *d)
         chase_children(&x->chase, d);
         x->by_children = 1;
     }
+    x->moved = share_in(&x->chase.where, d, transport, ARRAY_SIZE(transport));
     x->hot = places_hot(&d->places, &x->chase.where, HOT_LEAST, &x->hot_ns);
+    if (places_is(&d->places, x->hot, transport, ARRAY_SIZE(transport)))
+        x->hot = 0;
     if (x->hot && !places_is(&d->places, x->hot, machinery, ARRAY_SIZE(machinery)))
         return;
     x->hot = places_top(&d->places, &x->chase.where, &x->hot_ns);
     if ((double)x->hot_ns < OWN_LEAST * (double)x->chase.where.sum ||
-        places_is(&d->places, x->hot, machinery, ARRAY_SIZE(machinery)))
+        places_is(&d->places, x->hot, machinery, ARRAY_SIZE(machinery)) ||
+        places_is(&d->places, x->hot, transport, ARRAY_SIZE(transport)))
         x->hot = 0;
+}
+
+/* Who works for the pool are threads, or nobody is known: that is told as any wait for another thread. */
+static int is_of_threads(const struct loader *x)
+{
+    if (!x->by_children)
+        return x->chase.other_process <= x->chase.told / 2;
+    return !x->chase.where.sum;
 }
 
 static void advise(struct finding *x, const struct loader *l, const struct rule_data *d, const char *func)
 {
-    double used = cpus_used(d);
+    double busy = cpus_busy(d);
     unsigned cpus = d->s->meta.ncpus;
 
     if (l->in_main)
@@ -106,18 +141,23 @@ static void advise(struct finding *x, const struct loader *l, const struct rule_
             "Load in worker processes (DataLoader's num_workers), or make %s cheaper: it runs in the "
             "training loop's own thread.",
             func);
+    else if (l->moved > HOT_LEAST)
+        x->advice =
+            mem_strdup("What goes to the workers and back takes the time, or they have nothing to do: "
+                       "fewer and larger tasks (chunksize), arrays or shared memory instead of lists "
+                       "of objects.");
     else if (!*func)
         x->advice = mem_strdup("Look at the workers: wprof show --by process, and wprof show --waits.");
-    else if (cpus && used > CPUS_FULL * cpus)
+    else if (cpus && busy > CPUS_FULL * cpus)
         x->advice = mem_printf(
             "Make %s cheaper (whole-array operations, caching, a compiled library): %.1f of %u CPUs are in "
             "use, more workers would share them.",
-            func, used, cpus);
-    else if (cpus && used > 0)
+            func, busy, cpus);
+    else if (cpus && busy > 0)
         x->advice = mem_printf(
             "Make %s cheaper (whole-array operations, caching, a compiled library), or start more workers: "
             "%.1f of %u CPUs are in use.",
-            func, used, cpus);
+            func, busy, cpus);
     else
         x->advice =
             mem_printf("Make %s cheaper (whole-array operations, caching, a compiled library), or start more "
@@ -139,13 +179,21 @@ static void tell(struct finding *x, const struct loader *l, const struct rule_da
     if (l->in_main)
         x->title = mem_printf("The main thread loads its data itself, in %s", *func ? func : "many places");
     else if (*func)
-        x->title = mem_printf("The main thread waits for its data loader, whose workers are in %s", func);
+        x->title = mem_printf("The main thread waits for its %s are in %s",
+                              l->pool ? "pool's workers, which" : "data loader, whose workers", func);
     else
-        x->title = mem_strdup("The main thread waits for its data loader");
-    buf_addf(&text, "%s of %s are in the loader: %s waited in %s, ", words_ns(&w, l->time.ns),
-             words_ns(&w, d->wall_ns), words_ns(&w, l->time.wait_ns),
+        x->title = mem_printf("The main thread waits for its %s", l->pool ? "pool's workers" : "data loader");
+    buf_addf(&text, "%s of %s are in the %s: %s waited in %s", words_ns(&w, l->time.ns),
+             words_ns(&w, d->wall_ns), l->pool ? "pool" : "loader", words_ns(&w, l->time.wait_ns),
              words_plural(&w, l->time.waits, "wait"));
-    buf_addf(&text, "%s on the CPU.", words_ns(&w, l->time.sample_ns));
+    if (l->time.sample_ns)
+        buf_addf(&text, ", %s on the CPU", words_ns(&w, l->time.sample_ns));
+    buf_addch(&text, '.');
+    if (!l->in_main && l->moved > HOT_LEAST)
+        buf_addf(&text,
+                 " For %s of what was seen of the workers they wait for what is sent, or unpack or "
+                 "pack it.",
+                 words_share(&w, l->moved));
     if (l->hot && n)
         buf_addf(&text, " Meanwhile %s %s %s in %s for %s of what was seen of %s.",
                  n == 1 ? "the worker" : "the workers", buf_str(&workers), n == 1 ? "was" : "were", x->line,
@@ -167,19 +215,28 @@ static void tell(struct finding *x, const struct loader *l, const struct rule_da
     buf_release(&workers);
 }
 
+static void check_frames(struct rule_run *r, const struct rule_data *d, const struct place_match *frames,
+                         size_t n, int pool)
+{
+    struct loader l = {.pool = pool};
+
+    measure(&l, d, frames, n);
+    if (lead_time_share(&l.time, d) > rule_threshold(r, "share")) {
+        find_hot(&l, d);
+        if (!pool || !is_of_threads(&l))
+            tell(rule_found(r), &l, d);
+    }
+    lead_time_release(&l.time);
+    chase_release(&l.chase);
+}
+
 void check_loader_wait(struct rule_run *r, const struct rule_data *d)
 {
-    struct loader l = {0};
 
     if (!(d->has & (NEED_OFFCPU | NEED_SAMPLES))) {
         rule_not_checked(r, "needs samples or waits: %s", rule_need_help(NEED_OFFCPU));
         return;
     }
-    measure(&l, d);
-    if (lead_time_share(&l.time, d) > rule_threshold(r, "share")) {
-        find_hot(&l, d);
-        tell(rule_found(r), &l, d);
-    }
-    lead_time_release(&l.time);
-    chase_release(&l.chase);
+    check_frames(r, d, loaders, ARRAY_SIZE(loaders), 0);
+    check_frames(r, d, pools, ARRAY_SIZE(pools), 1);
 }

@@ -195,7 +195,7 @@ static void tell_oversubscribed(struct finding *x, const struct rule_data *d, do
     x->title = mem_strdup(mine           ? "More threads want to run than there are CPUs"
                           : others > own ? "Other programs take the CPUs that this one wants"
                                          : "More threads want to run than there are CPUs");
-    if (allowed < cpus)
+    if (mine && allowed < cpus) /* a thread alone may be on one CPU by chance */
         more = mem_printf(
             "%s On average %.1f of its own threads wanted the %u CPU%s that its samples are on; the "
             "machine has %u.",

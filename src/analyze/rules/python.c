@@ -104,6 +104,8 @@ void check_python_gc(struct rule_run *r, const struct rule_data *d)
 
 /* ---- late compilation ---- */
 
+enum { START_OTHER = 5 /* samples */ };
+
 static const struct place_match compilers[] = {
     {NULL, "torch/_dynamo/convert_frame.py", NULL},
     {NULL, "torch/_inductor/compile_fx.py", NULL},
@@ -126,13 +128,43 @@ static uint32_t python_of(const struct rule_data *d, uint32_t node)
     return node;
 }
 
+static int imports(const struct places *p, const struct place *x, void *arg)
+{
+    const char *file = strtab_get(&p->s->strings, x->file);
+
+    return !strncmp(file, "<frozen importlib", 17) || !strncmp(file, "<frozen zipimport", 17) ||
+           strstr(file, "/importlib/_bootstrap") != NULL;
+}
+
 static int is_importer(const struct rule_data *d, uint32_t node)
 {
     const struct place *x = places_get(&d->places, node);
-    const char *file = x ? strtab_get(&d->s->store.strings, x->file) : "";
 
-    return !strncmp(file, "<frozen importlib", 17) || !strncmp(file, "<frozen zipimport", 17) ||
-           strstr(file, "/importlib/_bootstrap");
+    return x && imports(&d->places, x, NULL);
+}
+
+/* When the imports that the program began with were over, however long they took: what it does besides is
+ * more than a few samples then, and a tenth of all. CLOCK_MONOTONIC. */
+static uint64_t start_over(const struct rule_data *d)
+{
+    uint8_t *under = places_match_by(&d->places, imports, NULL);
+    uint64_t at = d->start;
+    size_t other = 0;
+
+    for (size_t i = 0; i < d->lead.samples.n; i++) {
+        const struct event *ev = &d->s->store.events.a[d->lead.samples.a[i]];
+
+        if (ev->stack > d->s->store.stacks.nodes.n)
+            continue;
+        if (under[ev->stack])
+            at = ev->ts + 1;
+        else if (python_of(d, d->places.node_of[ev->stack]))
+            other++;
+        if (other > START_OTHER && other > (i + 1) / 10)
+            break;
+    }
+    free(under);
+    return at;
 }
 
 /* By the store's stack ids: the node that asked for a module, where the stack is in finding, reading and
@@ -158,13 +190,14 @@ static void find_late_imports(struct rule_run *r, const struct rule_data *d, dou
 {
     uint32_t *of = importers(d);
     uint8_t *stacks = mem_calloc(d->s->store.stacks.nodes.n + 1, 1);
+    uint64_t from = d->start + (uint64_t)(warm * (double)d->wall_ns), over = start_over(d);
     struct words w = {0};
     struct lead_time t;
 
     for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
         stacks[i] = of[i] != 0;
     lead_time_init(&t, d);
-    lead_time_samples(&t, d, stacks, d->start + (uint64_t)(warm * (double)d->wall_ns));
+    lead_time_samples(&t, d, stacks, from > over ? from : over);
     if (is_much(r, &t, d)) {
         struct finding *x = rule_found(r);
         uint32_t who = most_of(d, &t, of);

@@ -16,6 +16,7 @@ static void collect(struct lead_time *t, struct chase *c, const struct rule_data
                     uint64_t arg)
 {
     lead_time_init(t, d);
+    t->where.waits = 1;
     if (c)
         chase_init(c, d);
     for (size_t i = 0; i < d->lead.spans.n; i++) {
@@ -111,7 +112,8 @@ static uint32_t hot_of(const struct chase *c, const struct rule_data *d, struct 
         if ((double)self < NAMED_LEAST * (double)c->where.sum)
             node = 0;
     }
-    if ((double)c->told < NAMED_LEAST * (double)c->asked || places_is_start(&d->places, node))
+    if ((double)c->told < NAMED_LEAST * (double)c->asked || places_is_start(&d->places, node) ||
+        frame_name_is_place(places_func(&d->places, node)))
         node = 0;
     if (node)
         places_label(&d->places, node, places_line(&d->places, &c->where, node), out);
