@@ -2,7 +2,7 @@
 /* Decoding of the embedded timeline. Its layout is described in src/render/timeline_data.h. */
 
 const LANE_THREAD = 0, LANE_METRIC = 1, LANE_MARKS = 2, LANE_STREAM = 3, LANE_IDLE = 4;
-const SPAN = {merged: 32, stack: 64, name: 128, waker: 256, open: 512, irq: 1024, row: 2048, launch: 4096, work: 8192};
+const SPAN = {merged: 32, stack: 64, name: 128, waker: 256, open: 512, irq: 1024, row: 2048, launch: 4096, work: 8192, parts: 16384};
 
 function decodeTimelineFrames(r, strings) {
     const n = r.varint(), frames = {kind: new Uint8Array(n), func: [], file: [], module: [], line: new Int32Array(n)};
@@ -35,6 +35,7 @@ class Spans {
             this[column] = new Uint8Array(n);
         for (const column of ["merged", "stack", "name", "waker", "wakerStack", "lane", "launch", "work"])
             this[column] = new Int32Array(n);
+        this.parts = new Map(); /* of spans that are of several states: [state, ns] of each */
         this.n = 0;
     }
     read(r, lane, before) {
@@ -64,6 +65,8 @@ class Spans {
             this.launch[i] = r.varint();
         if (head & SPAN.work)
             this.work[i] = r.varint();
+        if (head & SPAN.parts)
+            this.parts.set(i, Array.from({length: r.varint()}, () => [r.varint(), r.varint()]));
         return i;
     }
 }
@@ -187,12 +190,15 @@ class TimelineModel {
         const name = lane.kind === LANE_MARKS ? "marks" : lane.name;
         return lane.task ? `${name}, ${this.taskName(lane.task)}` : name;
     }
-    /* The same of all rows of a lane that is no thread's. */
+    /* The same of all rows of a lane that is no thread's. A span that is cut has less of each of its parts. */
     sumRows(lane, from, to, sums) {
         const {spans} = this;
         for (const row of lane.rows)
-            for (let i = firstEndingAfter(spans.end, row, from); i < row[1] && spans.start[i] < to; i++)
-                sums[spans.state[i]] += (Math.min(spans.end[i], to) - Math.max(spans.start[i], from)) * this.cover(i);
+            for (let i = firstEndingAfter(spans.end, row, from); i < row[1] && spans.start[i] < to; i++) {
+                const all = spans.end[i] - spans.start[i], time = Math.min(spans.end[i], to) - Math.max(spans.start[i], from);
+                for (const [state, ns] of spans.parts.get(i) ?? [[spans.state[i], all * this.cover(i)]])
+                    sums[state] += all ? ns * time / all : 0;
+            }
     }
     /* For how much of its time something went on: less than all of it where a span stands for many. */
     cover(i) {

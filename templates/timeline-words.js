@@ -105,6 +105,11 @@ class TimelineWords {
         return `${formatCount(spans.merged[i])} spans too short to keep apart: running ${share(spans.runs)}, ` +
             `runnable ${share(spans.queues)}, waiting ${share(spans.waits)}`;
     }
+    /* Of what else than its colour says it is, the most first. */
+    parts(i) {
+        const {spans, info} = this.model, parts = [...spans.parts.get(i) ?? []].sort((a, b) => b[1] - a[1]);
+        return parts.length ? [parts.map(([state, ns]) => `${info.states[state].label} ${formatDuration(ns)}`).join(", ")] : [];
+    }
     when(i) {
         const {spans} = this.model, dur = spans.end[i] - spans.start[i], step = Math.max(dur / 100, 1);
         if (!dur)
@@ -139,8 +144,8 @@ class TimelineWords {
     describeSpan({span: i, t}) {
         const {spans} = this.model, state = this.state(i), lines = [this.when(i)];
         if (spans.merged[i])
-            return {title: "many short spans", lines: [...lines, this.merged(i)], small: this.stackText(spans.stack[i], 8)};
-        lines.push(...this.launch(i), ...this.work(i));
+            return {title: "many short spans", lines: [...lines, this.merged(i), ...this.parts(i)], small: this.stackText(spans.stack[i], 8)};
+        lines.push(...this.parts(i), ...this.launch(i), ...this.work(i));
         const waker = this.waker(i), at = this.model.place(spans.wakerStack[i]);
         if (waker)
             lines.push((this.isHeld(i) ? "held" : spans.head[i] & SPAN.open ? "last woken" : "woken") +

@@ -39,6 +39,7 @@ void timeline_gpu_release(struct timeline_job *j)
     gpu_trace_release(&j->gpu);
     gpu_memory_release(&j->memory);
     map_release(&j->call_span);
+    vec_release(&j->gap_parts);
     vec_release(&j->launched);
     free(j->device_process);
     free(j->work_of);
@@ -201,7 +202,7 @@ static void add_ranges(struct timeline_job *j, const struct lane_plan *plan)
 
 /* ---- idle time ---- */
 
-/* What the host did for most of a gap. */
+/* What the host did in a gap. */
 struct most {
     uint64_t ns[TIMELINE_IDLE_CAUSES], longest[TIMELINE_IDLE_CAUSES];
     uint32_t event[TIMELINE_IDLE_CAUSES]; /* + 1, of the longest piece */
@@ -242,7 +243,8 @@ static void add_piece(void *arg, enum gpu_host_state state, const struct event *
     add_cause(&g->most, (enum timeline_idle)state, event, to - from);
 }
 
-static struct raw_span idle_span(const struct timeline_job *j, const struct gpu_run *next,
+/* Of the cause of most of it; the other causes become its parts. */
+static struct raw_span idle_span(struct timeline_job *j, const struct gpu_run *next,
                                  const struct gpu_gap *gap)
 {
     const struct event *call = gpu_launch(&j->gpu, next);
@@ -258,6 +260,10 @@ static struct raw_span idle_span(const struct timeline_job *j, const struct gpu_
     }
     for (unsigned c = 1; c < TIMELINE_IDLE_CAUSES; c++)
         cause = g.most.ns[c] > g.most.ns[cause] ? c : cause;
+    for (unsigned c = 0; c < TIMELINE_IDLE_CAUSES; c++)
+        if (c != cause && g.most.ns[c])
+            *vec_push(&j->gap_parts) =
+                (struct gap_part){(uint32_t)j->raws.n, (uint8_t)(TIMELINE_IDLE + c), g.most.ns[c]};
     return (struct raw_span){.start = job_time(j, gap->start),
                              .end = job_time(j, gap->end),
                              .event = g.most.event[cause],
@@ -271,8 +277,11 @@ static void add_idle(struct timeline_job *j, const struct lane_plan *plan)
     uint64_t busy_to = 0;
     struct gpu_gap gap;
 
-    for (uint32_t at = 0; gpu_gap_next(&j->gpu, a, d->n, &at, &busy_to, &gap);)
-        *vec_push(&j->raws) = idle_span(j, &j->gpu.ran.a[a[gap.next].run], &gap);
+    for (uint32_t at = 0; gpu_gap_next(&j->gpu, a, d->n, &at, &busy_to, &gap);) {
+        struct raw_span r = idle_span(j, &j->gpu.ran.a[a[gap.next].run], &gap);
+
+        *vec_push(&j->raws) = r;
+    }
     free(a);
 }
 

@@ -19,6 +19,13 @@ struct raw_span {
 
 typedef VEC(struct raw_span) raw_spans;
 
+/* Of a gap of a device's what is not of the state that most of it is of. */
+struct gap_part {
+    uint32_t raw; /* index */
+    uint8_t state;
+    uint64_t ns;
+};
+
 /* From a store's stacks to the timeline's, as they are asked for. */
 struct timeline_stacks {
     struct timeline *t;
@@ -78,8 +85,9 @@ struct timeline_job {
     uint32_t *process_of; /* leader's thread -> index into t->processes */
     VEC(struct lane_plan) plans;
     raw_spans raws;
-    VEC(uint32_t) metric_events; /* indices, lane by lane and by time */
-    uint64_t task_end;           /* when the last metric of task_end_of was measured */
+    VEC(struct gap_part) gap_parts; /* by raw span */
+    VEC(uint32_t) metric_events;    /* indices, lane by lane and by time */
+    uint64_t task_end;              /* when the last metric of task_end_of was measured */
     uint32_t task_end_of;
     uint8_t *metric_ids; /* string id of the store -> enum metric_id */
     struct timeline_stacks stacks;

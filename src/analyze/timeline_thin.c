@@ -161,13 +161,50 @@ static void fill_from_event(struct timeline_job *j, struct timeline_span *span, 
     span->waker_stack = timeline_stacks_take(&j->stacks, w->waker_stack);
 }
 
+/* Takes what of a gap is of other states than its own from that, and gives it to them. */
+static void share_out(const struct timeline_job *j, const struct raw_span *r, uint64_t *ns)
+{
+    size_t raw = (size_t)(r - j->raws.a), low = 0, high = j->gap_parts.n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (j->gap_parts.a[middle].raw < raw)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < j->gap_parts.n && j->gap_parts.a[low].raw == raw; low++) {
+        ns[j->gap_parts.a[low].state] += j->gap_parts.a[low].ns;
+        ns[r->state] -= j->gap_parts.a[low].ns;
+    }
+}
+
+/* Of the span that comes next. */
+static void put_parts(struct timeline_job *j, const uint64_t *ns)
+{
+    unsigned n = 0;
+
+    for (unsigned s = 0; s < TIMELINE_STATES; s++)
+        n += ns[s] > 0;
+    for (unsigned s = 0; s < TIMELINE_STATES && n > 1; s++)
+        if (ns[s])
+            *vec_push(&j->t->parts) = (struct timeline_part){(uint32_t)j->t->spans.n, (uint8_t)s, ns[s]};
+}
+
 static void put_single(struct timeline_job *j, const struct raw_span *r)
 {
+    uint64_t ns[TIMELINE_STATES] = {0};
     struct timeline_span span = {
         .start = r->start, .end = r->end, .state = r->state, .flags = r->flags, .depth = r->depth};
 
     if (r->event)
         fill_from_event(j, &span, r->event - 1);
+    if (r->state >= TIMELINE_IDLE) {
+        ns[r->state] = r->end - r->start;
+        share_out(j, r, ns);
+        put_parts(j, ns);
+    }
     *vec_push(&j->t->spans) = span;
 }
 
@@ -213,6 +250,8 @@ static void put_merged(struct timeline_job *j, enum timeline_lane_kind kind, con
         uint64_t dur = a[i].end - a[i].start;
 
         ns[a[i].state] += dur;
+        if (a[i].state >= TIMELINE_IDLE)
+            share_out(j, &a[i], ns);
         of_class[timeline_class(a[i].state)] += dur;
         all += dur;
         if (dur > a[longest].end - a[longest].start)
@@ -221,8 +260,10 @@ static void put_merged(struct timeline_job *j, enum timeline_lane_kind kind, con
     span.state = all ? (uint8_t)main_state(ns, of_class) : a[0].state;
     for (unsigned c = 0; all && c < TIMELINE_CLASSES; c++)
         span.share[c] = (uint8_t)(of_class[c] * 255 / all);
-    if (kind != TIMELINE_THREAD)
+    if (kind != TIMELINE_THREAD) {
         set_cover(&span, all);
+        put_parts(j, ns);
+    }
     if (a[longest].event)
         span.stack = timeline_stacks_take(&j->stacks, job_event(j, a[longest].event - 1)->stack);
     j->t->merged_spans += n;

@@ -44,10 +44,29 @@ void timeline_release(struct timeline *t)
     vec_release(&t->tasks);
     vec_release(&t->lanes);
     vec_release(&t->spans);
+    vec_release(&t->parts);
     vec_release(&t->ticks);
     vec_release(&t->points);
     vec_release(&t->works);
     *t = (struct timeline){0};
+}
+
+size_t timeline_parts(const struct timeline *t, uint32_t span, const struct timeline_part **parts)
+{
+    size_t low = 0, high = t->parts.n, n = 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (t->parts.a[middle].span < span)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *parts = t->parts.a + low;
+    while (low + n < t->parts.n && t->parts.a[low + n].span == span)
+        n++;
+    return n;
 }
 
 const char *timeline_state_name(unsigned state)

@@ -71,6 +71,13 @@ struct timeline_span {
                                         of its time something went on: parts of 65535, in the first two */
 };
 
+/* How much of a span was of one state: of those of devices, where it was of several. */
+struct timeline_part {
+    uint32_t span; /* index */
+    uint8_t state;
+    uint64_t ns;
+};
+
 /* A moment when a thread was seen on CPU. */
 struct timeline_tick {
     uint64_t ts;
@@ -133,6 +140,7 @@ struct timeline {
     VEC(struct timeline_task) tasks;
     VEC(struct timeline_lane) lanes;
     VEC(struct timeline_span) spans;
+    VEC(struct timeline_part) parts; /* by span */
     VEC(struct timeline_tick) ticks;
     VEC(struct timeline_point) points;
     VEC(struct gpu_work) works;    /* names are strings of `stacks` */
@@ -151,6 +159,10 @@ struct timeline {
 };
 
 void timeline_release(struct timeline *t);
+
+/* The parts of a span, how many; 0: it is all of its state. They add up to the time in which something went
+ * on. */
+size_t timeline_parts(const struct timeline *t, uint32_t span, const struct timeline_part **parts);
 
 /* Its waker is not who ended it, but who held the GIL that it waited for. */
 static inline int timeline_held(const struct timeline_span *s)

@@ -14,6 +14,7 @@ enum {
     SPAN_ROW = 2048,
     SPAN_LAUNCH = 4096,
     SPAN_WORK = 8192,
+    SPAN_PARTS = 16384,
 };
 
 _Static_assert(TIMELINE_STATES <= 32, "a span's state has five bits");
@@ -145,6 +146,15 @@ static unsigned span_head(const struct timeline_span *s, int next_row)
            (next_row ? SPAN_ROW : 0) | (s->launch ? SPAN_LAUNCH : 0) | (s->work ? SPAN_WORK : 0);
 }
 
+static void put_parts(const struct timeline_part *parts, size_t n, struct buf *out)
+{
+    buf_add_varint(out, n);
+    for (size_t i = 0; i < n; i++) {
+        buf_add_varint(out, parts[i].state);
+        buf_add_varint(out, parts[i].ns);
+    }
+}
+
 static void put_span(struct buf *out, const struct timeline_span *s, unsigned head, uint64_t before)
 {
     buf_add_varint(out, head);
@@ -176,11 +186,15 @@ static void put_spans(const struct timeline *t, const struct timeline_lane *lane
 
     for (uint32_t i = lane->first; i < lane->first + lane->n; i++) {
         const struct timeline_span *s = &t->spans.a[i];
+        const struct timeline_part *parts;
+        size_t n = timeline_parts(t, i, &parts);
         int next_row = s->depth > depth;
 
         if (next_row)
             before = 0;
-        put_span(out, s, span_head(s, next_row), before);
+        put_span(out, s, span_head(s, next_row) | (n ? SPAN_PARTS : 0), before);
+        if (n)
+            put_parts(parts, n, out);
         depth = s->depth;
         before = s->end;
     }

@@ -13,11 +13,12 @@
  *                ns of short delays, spans or points, ticks, unit of a metric: 0 none, 1 + 2 * enum
  *                metric_unit, + 1 per second}, then its spans or points, then its ticks
  *     span       state in bits 0-4, 32 merged, 64 has a stack, 128 has a name, 256 has a waker, 512 open,
- *                1024 ended by an interrupt, 2048 first of the next row, 4096 has a call, 8192 a work;
+ *                1024 ended by an interrupt, 2048 first of the next row, 4096 has a call, 8192 a work, 16384
+ *                parts;
  *                start - end of the one before in its row, duration; merged: count and three shares of
- *                255; stack; name; waker: task + 1, stack; call: its span, of all lanes, + 1; work
- *     point      time - the one before, value
- *     tick       the same with stack, samples in place of value
+ *                255; stack; name; waker: task + 1, stack; call: its span, of all lanes, + 1; work; parts:
+ * count, then {state, ns} point      time - the one before, value tick       the same with stack, samples in
+ * place of value
  */
 #ifndef WPROF_RENDER_TIMELINE_DATA_H
 #define WPROF_RENDER_TIMELINE_DATA_H

@@ -94,6 +94,72 @@ static void lanes_of_a_gpu(void **state)
     gpu_fixture_release(&f);
 }
 
+/* Time by state of all lanes of devices, as a page adds it up. */
+static void sum_up(const struct timeline *t, uint64_t ns[TIMELINE_STATES])
+{
+    memset(ns, 0, TIMELINE_STATES * sizeof(*ns));
+    for (uint32_t i = 0; i < t->spans.n; i++) {
+        const struct timeline_span *s = &t->spans.a[i];
+        const struct timeline_part *parts;
+        size_t n = timeline_parts(t, i, &parts);
+
+        for (size_t k = 0; k < n; k++)
+            ns[parts[k].state] += parts[k].ns;
+        if (!n && s->merged)
+            ns[s->state] += (s->end - s->start) * (s->share[0] * 256u + s->share[1]) / 65535;
+        else if (!n)
+            ns[s->state] += s->end - s->start;
+    }
+}
+
+static void gaps_have_parts(void **state)
+{
+    uint64_t ns[TIMELINE_STATES];
+    struct gpu_fixture f;
+    struct timeline t;
+
+    (void)state;
+    world(&f);
+    timeline_build(&t, &f.s, &(struct timeline_opts){0});
+    sum_up(&t, ns);
+    /* before 1620 it ran until 1260 and from 1500 to 1600; before 1800 until 1710 */
+    assert_int_equal(ns[TIMELINE_IDLE + TIMELINE_IDLE_BLOCKED], 240);
+    assert_int_equal(ns[TIMELINE_IDLE + TIMELINE_IDLE_RAN], 10 + 100 + 10);
+    assert_int_equal(ns[TIMELINE_IDLE + TIMELINE_IDLE_LAUNCH], 20 + 90);
+    timeline_release(&t);
+    gpu_fixture_release(&f);
+}
+
+/* What short spans of several states become tells how much of each it is. */
+static void merged_spans_have_parts(void **state)
+{
+    struct gpu_work copy = {.op = GPU_COPY, .device = 3, .context = 1, .stream = 7};
+    uint64_t whole[TIMELINE_STATES], merged[TIMELINE_STATES];
+    struct gpu_fixture f;
+    struct timeline t;
+
+    (void)state;
+    gpu_fixture_init(&f, 0, 50000000);
+    gpu_fixture_task(&f, "python3", 0);
+    for (uint64_t i = 0; i < 500; i++) {
+        gpu_fixture_launch(&f, "k", KERNEL(7), 1, i * 100000 + 10, 10, i * 100000 + 1000, i * 100000 + 30000);
+        gpu_fixture_launch(&f, "m", copy, 1, i * 100000 + 31000, 10, i * 100000 + 40000, i * 100000 + 60000);
+    }
+    timeline_build(&t, &f.s, &(struct timeline_opts){0});
+    sum_up(&t, whole);
+    timeline_release(&t);
+    timeline_build(&t, &f.s, &(struct timeline_opts){.max_spans = 300});
+    assert_true(t.merged_spans > 1000);
+    sum_up(&t, merged);
+    assert_int_equal(whole[TIMELINE_KERNEL], 500 * 29000);
+    assert_int_equal(whole[TIMELINE_IDLE + TIMELINE_IDLE_UNSEEN],
+                     merged[TIMELINE_IDLE + TIMELINE_IDLE_UNSEEN]);
+    for (unsigned s = TIMELINE_KERNEL; s <= TIMELINE_COPY; s++)
+        assert_in_range(merged[s], whole[s] - whole[s] / 1000, whole[s] + whole[s] / 1000);
+    timeline_release(&t);
+    gpu_fixture_release(&f);
+}
+
 /* As PyTorch's profiler tells of annotations on the device: of no thread, one within the other. */
 static void annotations_on_a_gpu(void **state)
 {
@@ -256,7 +322,8 @@ static void a_window_of_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_of_a_gpu),          cmocka_unit_test(what_ran_points_at_its_call),
+        cmocka_unit_test(lanes_of_a_gpu),          cmocka_unit_test(gaps_have_parts),
+        cmocka_unit_test(merged_spans_have_parts), cmocka_unit_test(what_ran_points_at_its_call),
         cmocka_unit_test(pages_are_bounded),       cmocka_unit_test(ranks_have_gpus_of_their_own),
         cmocka_unit_test(a_window_of_it),          cmocka_unit_test(annotations_on_a_gpu),
         cmocka_unit_test(the_middle_of_very_many),
