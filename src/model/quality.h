@@ -14,8 +14,8 @@ struct meta;
 /*
  * Counters that collectors and the recorder leave in the store, one to a line:
  *
- * - import.samples: samples that were imported, each with a weight (a period, microseconds): events of them are
- *   worth more than 1
+ * - import.samples: samples that were imported, each with a weight (a period, microseconds): events of them
+ * are worth more than 1
  * - cpu.expected: samples that the target's run time would give at the frequency
  * - cpu.taken: samples that arrived
  * - cpu.before_exec: samples of wprof's own child before it became the command; left out

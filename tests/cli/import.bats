@@ -49,16 +49,29 @@ summed() {
     [[ $output == *"did you mean 'speedscope'?"* ]]
     run -2 "$WPROF" import --from perfscript x
     [[ $output == *"did you mean 'perf-script'?"* ]]
-    run -3 "$WPROF" import --event cycles -o s x
+    run -3 "$WPROF" import --from folded --event cycles -o s x
     [[ $output == *"--event: files of folded have one kind of values"* ]]
 }
 
 @test "import: lines that make no sense are counted and the first is told" {
     printf '# a comment\na;b 1\nno value here\na;b;c\n 7\na;b 99999999999999999999999\n' >x
-    run -0 --separate-stderr "$WPROF" import -o s x
+    run -3 "$WPROF" import -o s x # so many say that it is something else
+    run -0 --separate-stderr "$WPROF" import --from folded -o s x
     [[ $stderr == *"5 lines of it made no sense"*"line 1: # a comment"* ]]
     "$WPROF" show s | grep -q '5 lines of it made no sense'
     [ "$("$WPROF" export s)" = "a;b 1" ]
+}
+
+@test "import: text that is no profile is no folded text; perf script's with CR LF is perf script's" {
+    printf 'processor\t: 0\ncpu MHz : 2100\ncache size : 512 KB\nmodel : 85\n' >settings
+    printf 'ftp 21/tcp\nssh 22/tcp # secure\n# all: 3\n' >services
+    for f in settings services; do
+        run -3 "$WPROF" import -o s $f
+        [[ $output == *"no format that import knows"* ]]
+    done
+    printf '%s\r\n' 'a 1 1.5: 7 cycles: ' '	7f01 f (/bin/a)' '' 'a 1 1.8: 5 cycles: ' '	7f02 g (/bin/a)' '' >crlf
+    "$WPROF" -q import -o s crlf
+    diff - <("$WPROF" export s) <<<$'a;f 7\na;g 5'
 }
 
 @test "import: fractions are rounded and said" {
@@ -127,6 +140,8 @@ PY
     run -3 "$WPROF" import .
     echo nothing >x
     run -3 "$WPROF" import x
+    [[ $output == *"no format that import knows"* ]]
+    run -3 "$WPROF" import --from folded x
     [[ $output == *"no folded stack"* ]]
     [ -z "$(find . -name 'wprof-*')" ] # nothing was made for it
     : >empty

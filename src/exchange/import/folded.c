@@ -235,11 +235,32 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
 }
 
 /* Any text: what it lacks, run() says. */
+/* Any text could be meant: it is where most of its lines are stacks. Without a second frame only what has no
+ * blanks is one: a list of settings has lines that end in a number, too. */
 static int probe(const char *head, size_t n)
 {
+    const char *p = head, *end = head + n, *eol;
     char first = import_first(head);
+    size_t stacks = 0, others = 0;
 
-    return first != '{' && first != '[' && !memchr(head, '\0', n);
+    if (first == '{' || first == '[' || memchr(head, '\0', n))
+        return 0;
+    for (; p < end; p = eol + 1) {
+        struct folded_line l;
+        int rc;
+
+        eol = memchr(p, '\n', (size_t)(end - p));
+        if (!eol && n >= INPUT_HEAD) /* it goes on behind the head */
+            break;
+        eol = eol ? eol : end;
+        rc = folded_line_split(&l, p, (size_t)(eol - p));
+        if (rc > 0 &&
+            (memchr(l.stack, ';', l.n) || (!memchr(l.stack, ' ', l.n) && !memchr(l.stack, '\t', l.n))))
+            stacks++;
+        else
+            others += rc != 0;
+    }
+    return stacks >= others;
 }
 
 const struct importer import_folded = {

@@ -300,6 +300,7 @@ static int probe(const char *head, size_t n)
     for (; p < end && (eol = memchr(p, '\n', (size_t)(end - p))) && headers + others < 40; p = eol + 1) {
         size_t k = (size_t)(eol - p);
 
+        k -= k && p[k - 1] == '\r';
         if (!k || *p == '#')
             continue;
         if (*p != '\t' && !parse_header(p, k, &h))
