@@ -66,6 +66,11 @@ free_port() {
     "$WPROF" merge m s3 -o mm
     [ "$(samples mm)" = 9 ]
     [ "$("$WPROF" query --format csv mm 'SELECT count(DISTINCT rank) FROM tasks' | tail -1)" = 3 ]
+    for again in "mm s1" "s2.tar.zst mm" "mm m"; do
+        # shellcheck disable=SC2086
+        fails 3 "$WPROF" merge $again -o twice
+        says "is among those before it already"
+    done
     "$WPROF" verify mm
 }
 
@@ -119,6 +124,16 @@ assert not any("not carried over" in x for x in notes if not x.startswith("1 lin
     "$WPROF" merge m s3 -o mm
     diff - <(cd mm/extra && find . -type f | sort) \
         <<<$'./config\n./logs/run\n./mine\n./node-r1/logs/run\n./node-r2-2/logs/run\n./node-r2/logs/run\n./only1\n./only2\n./only3'
+}
+
+@test "imported traces are of clocks of their own, whose distance nobody knows" {
+    for i in 1 2; do
+        printf '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 171646%d000000000, "dur": 5, "args": {"device": 0, "stream": 7}}]}' $i >$i.json
+        "$WPROF" -q import --from kineto -o k$i $i.json
+    done
+    run -0 "$WPROF" merge k1 k2 -o k
+    [[ $output == *"nothing bounds how far its clock is apart"* ]]
+    [ "$("$WPROF" query --format csv k 'SELECT count(*) FROM kernels' | tail -1)" = 2 ]
 }
 
 @test "mpirun -np 4: the slow rank is named, and what it does; other ranks' waits lead to it" {

@@ -221,6 +221,10 @@ void merge_about(struct merge *m)
     to->host = host_names(m);
     for (size_t i = 0; i < m->hosts.n; i++)
         *vec_push(&to->hosts) = mem_strdup(m->hosts.a[i].name);
+    TEXTS_ANY(m, sessions);
+    for (size_t i = 0; i < m->parts.n; i++)
+        if (m->parts.a[i].meta.session_id)
+            *vec_push(&to->sessions) = mem_strdup(m->parts.a[i].meta.session_id);
     to->kind = mem_strdup("merged");
     *vec_push(&to->kinds) = mem_strdup("merged");
     TEXTS_ANY(m, kinds);

@@ -96,12 +96,13 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
+/* Of one boot the two clocks are equally far apart. Imported times since the epoch don't tell that, and their
+ * host is where they were imported. */
 static int is_of(const struct merge_domain *d, const struct meta *x)
 {
-
     if (x->clock_id || *d->id != '\n')
         return x->clock_id && !strcmp(d->id, x->clock_id);
-    return is_dated(x) == d->dated && x->host && !strcmp(d->id + 1, x->host) && d->dated &&
+    return x->realtime_offset && d->realtime_offset && x->host && !strcmp(d->id + 1, x->host) &&
            apart(x->realtime_offset, d->realtime_offset) <= SAME_BOOT_NS;
 }
 
@@ -162,6 +163,16 @@ static uint32_t host_of(struct merge *m, struct merge_part *p, struct strtab *na
     return (uint32_t)*at - 1;
 }
 
+/* -1: it is one of `ids`, to which it is added. */
+static int is_new(struct strtab *ids, const struct merge_part *p, const char *id, struct err *e)
+{
+    if (id && *id && strtab_find(ids, id))
+        return err_set(e, "%s: session %s is among those before it already", p->path, id);
+    strtab_add(ids, id);
+    return 0;
+}
+
+/* What a merged session is of counts, too. */
 static int are_different(const struct merge *m, struct err *e)
 {
     struct strtab ids = {0};
@@ -170,9 +181,9 @@ static int are_different(const struct merge *m, struct err *e)
     for (size_t i = 0; i < m->parts.n && !rc; i++) {
         const struct merge_part *p = &m->parts.a[i];
 
-        if (p->meta.session_id && strtab_find(&ids, p->meta.session_id))
-            rc = err_set(e, "%s: session %s is among those before it already", p->path, p->meta.session_id);
-        strtab_add(&ids, p->meta.session_id);
+        rc = is_new(&ids, p, p->meta.session_id, e);
+        for (size_t k = 0; k < p->meta.sessions.n && !rc; k++)
+            rc = is_new(&ids, p, p->meta.sessions.a[k], e);
     }
     strtab_release(&ids);
     return rc;
