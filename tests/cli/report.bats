@@ -123,7 +123,7 @@ END
     "$WPROF" record -o fixed --without topology -- "$PYTHON" "$ROOT/examples/train.py" "${args[@]}" --fixed >/dev/null 2>&1
     # Where others use the CPUs, waiting for one of these comes first or second.
     [[ $(of slow '[f["title"] for f in d["findings"] if f["id"] not in ("oversubscribed", "sched-delay")][0]') == \
-        *"waits for its data loader"*"slow_transform"* ]]
+        *"waits for its "*"slow_transform"* ]]
     [[ $(of slow 'by["loader-wait"]["where"]["line"]') == "slow_transform (train.py:"* ]]
     # The text of the lines is in the session, whatever becomes of the files.
     [[ $(of slow '[l["text"] for l in d["python_lines"] if "slow_transform" in l["function"]]') == *"14.0 * out[i]"* ]]
