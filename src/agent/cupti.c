@@ -4,9 +4,11 @@
 #include "agent/glibc.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { NEWEST = 13, OLDEST = 11 };
+enum { NEWEST = 13, OLDEST = 11, PLACE = 1024 };
 
 static const struct symbol {
     size_t at;
@@ -45,39 +47,78 @@ static int driver_major(void)
     return get && !get(&version) ? version / 1000 : 0;
 }
 
-static void *open_one(const char *dir, int major, int flags)
-{
-    char path[128];
+/* ---- finding it ---- */
 
-    snprintf(path, sizeof(path), "%slibcupti.so.%d", dir, major);
+/* Of a part of CUDA that the program has. */
+struct place {
+    char dir[PLACE]; /* with its slash; "": none was found */
+};
+
+/* "/x/libcudart.so.12": "/x/". What programs have of the runtime and of NVIDIA's libraries is of the version
+ * that they need of CUPTI, too. */
+static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    static const char *const parts[] = {"libcudart.so.", "libnvrtc.so.", "libcublas.so."};
+    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    struct place *p = arg;
+    size_t n;
+
+    (void)size;
+    if (!name++ || (n = (size_t)(name - info->dlpi_name)) >= sizeof(p->dir))
+        return 0;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (!strncmp(name, parts[i], strlen(parts[i]))) {
+            memcpy(p->dir, info->dlpi_name, n);
+            p->dir[n] = '\0';
+            return 1;
+        }
+    return 0;
+}
+
+static void *open_one(const char *dir, const char *below, int major, int flags)
+{
+    char path[PLACE + 64];
+
+    snprintf(path, sizeof(path), "%s%slibcupti.so.%d", dir, below, major);
     return dlopen(path, flags);
 }
 
-static void *open_any(int flags)
+static void *open_in(const char *dir, const char *below, int flags)
 {
-    static const char *const dirs[] = {"", "/usr/local/cuda/extras/CUPTI/lib64/", "/usr/local/cuda/lib64/"};
     int major = driver_major();
-    void *library;
+    void *library = major ? open_one(dir, below, major, flags) : NULL;
 
-    for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
-        if (major && (library = open_one(dirs[i], major, flags)))
-            return library;
-        for (int n = NEWEST; n >= OLDEST; n--)
-            if ((library = open_one(dirs[i], n, flags)))
-                return library;
-        if (flags & RTLD_NOLOAD)
-            break;
-    }
-    return NULL;
+    for (int n = NEWEST; n >= OLDEST && !library; n--)
+        library = open_one(dir, below, n, flags);
+    return library;
+}
+
+/* Beside what the program has of CUDA: in one folder (conda, packages of CUDA 13), in that of a package of
+ * its own (CUDA 11 and 12, for Python), in a toolkit. Then where the loader looks, and in the usual toolkit.
+ */
+static void *open_any(void)
+{
+    static const char *const beside[] = {"", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/",
+                                         "../../../extras/CUPTI/lib64/"};
+    static const char *const dirs[] = {"", "/usr/local/cuda/extras/CUPTI/lib64/", "/usr/local/cuda/lib64/"};
+    struct place p = {""};
+    void *library = NULL;
+
+    dl_iterate_phdr(find_place, &p);
+    for (size_t i = 0; i < sizeof(beside) / sizeof(*beside) && *p.dir && !library; i++)
+        library = open_in(p.dir, beside[i], RTLD_LAZY);
+    for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs) && !library; i++)
+        library = open_in("", dirs[i], RTLD_LAZY);
+    return library;
 }
 
 int cupti_load(struct cupti *c)
 {
     int lacking = 0;
 
-    c->library = open_any(RTLD_LAZY | RTLD_NOLOAD);
+    c->library = open_in("", "", RTLD_LAZY | RTLD_NOLOAD);
     if (!c->library)
-        c->library = open_any(RTLD_LAZY);
+        c->library = open_any();
     if (!c->library)
         return -1;
     for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {

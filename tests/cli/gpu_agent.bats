@@ -405,6 +405,28 @@ END
     grep -Eq 'no libcupti.so.11, .12 or .13 was found|CUPTI refuses' err
 }
 
+# parts DIR: a runtime of CUDA there
+parts() {
+    mkdir -p "$1"
+    echo 'int part_of_cuda;' | "${CC:-cc}" -shared -fPIC -xc -o "$1/libcudart.so.12" -
+}
+
+@test "gpu: CUPTI is found beside the CUDA that the program has: packages for Python, conda, a toolkit" {
+    local way at
+    mkdir lib
+    cp "$BATS_FILE_TMPDIR/lib/libcuda.so.1" lib
+    for way in nvidia/cuda_runtime/lib:nvidia/cuda_cupti/lib nvidia/cu13/lib:nvidia/cu13/lib cuda/lib64:cuda/extras/CUPTI/lib64; do
+        parts "$PWD/${way%:*}"
+        at=$PWD/${way#*:}
+        mkdir -p "$at"
+        "${CC:-cc}" -shared -fPIC -O1 -D_GNU_SOURCE -Wl,-soname,libcupti.so.12 -o "$at/libcupti.so.12" "$ROOT/tests/fakes/cupti.c"
+        rm -rf s truth
+        LD_LIBRARY_PATH=$PWD/lib "$WPROF" record -o s --tier C --collect gpu,cpu -- \
+            env LD_PRELOAD="$PWD/${way%:*}/libcudart.so.12" "$PYTHON" "$ROOT/tests/fakes/gpu.py" memory 2>err
+        as_it_ran
+    done
+}
+
 # The device idles while the program loads, which it times itself; tier A sees that to the microsecond.
 blame() {
     rm -rf s truth
