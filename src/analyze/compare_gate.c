@@ -38,12 +38,16 @@ static void look_at_rows(const struct compare *c, struct worst *w)
         const struct comparison_row *r = &out->level[c->o.by].rows.a[i];
         int fails = r->value.significant && r->cost > c->o.fail_above;
 
+        if (r->within) /* its caller had that time before */
+            continue;
         w->fail += (size_t)fails;
         if (fails && grows_most(r, w->row))
             w->row = r;
         if (grows_most(r, w->any))
             w->any = r;
     }
+    if (!w->any && out->level[c->o.by].rows.n)
+        w->any = &out->level[c->o.by].rows.a[0];
 }
 
 static void look_at_figures(const struct compare *c, struct worst *w)

@@ -160,6 +160,11 @@ void compare_make_tree(struct compare *c);
 void compare_add_row(struct compare *c, const struct compare_rows *rows, const struct compare_tested *t,
                      size_t i, struct comparison_row *row);
 
+/* compare_within.c: of rows that are new functions, whose callers do no more than before with them: the key
+ * of the one that calls it most; by row, 0: it is none of these. Owned by the caller. */
+uint32_t *compare_find_within(const struct compare *c, const struct compare_rows *rows,
+                              const struct compare_tested *t, const uint32_t *names);
+
 /* compare_figures.c */
 void compare_take_figures(struct compare *c, struct compare_run *run, const struct session *s);
 void compare_make_figures(struct compare *c);

@@ -75,12 +75,31 @@ static size_t without_place(const char *s, size_t n)
     return n;
 }
 
+/* Compilers number a function's lambdas as they come: "{lambda(int)#2}", Rust's "{closure#1}", Clang's "$_0".
+ * How long the number is at s[i], which is of no identity; 0: it is none. */
+static size_t number_of(const char *s, size_t n, size_t i)
+{
+    size_t k = i;
+
+    while (k < n && isdigit((unsigned char)s[k]))
+        k++;
+    if (k == i || !i)
+        return 0;
+    if (i >= 2 && s[i - 2] == '$' && s[i - 1] == '_')
+        return k - i;
+    return k < n && s[k] == '}' && s[i - 1] == '#' ? k - i : 0;
+}
+
 /* Addresses within the name become "0x": they are other ones in each run. */
 static void add_without_addresses(struct buf *out, const char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
         size_t k = i + 2;
 
+        if (number_of(s, n, i)) {
+            i += number_of(s, n, i);
+            continue;
+        }
         if (s[i] != '0' || i + 1 >= n || s[i + 1] != 'x') {
             buf_addch(out, s[i++]);
             continue;

@@ -109,6 +109,7 @@ static void finish_rows(struct compare *c, const struct compare_rows *rows, cons
     struct compare_tested t = {.values = mem_calloc(rows->n + 1, sizeof(*t.values)),
                                .share = mem_calloc(2 * rows->n + 2, sizeof(*t.share)),
                                .tested = mem_calloc(rows->n + 1, 1)};
+    uint32_t *within = NULL;
 
     for (size_t i = 0; i < rows->n; i++) {
         struct buf label = {0};
@@ -121,15 +122,24 @@ static void finish_rows(struct compare *c, const struct compare_rows *rows, cons
         buf_release(&label);
     }
     compare_test(c, rows, &t);
+    if (rows->level == COMPARISON_FUNCTIONS)
+        within = compare_find_within(c, rows, &t, names);
     for (size_t i = 0; i < rows->n; i++) {
         struct comparison_row row = {0};
 
         if (!t.tested[i])
             continue;
         name_row(c, rows->level, names[i], &row);
+        if (within && within[i]) {
+            struct buf caller = {0};
+
+            compare_key_label(c, within[i], &caller);
+            row.within = buf_detach(&caller);
+        }
         compare_add_row(c, rows, &t, i, &row);
     }
     compare_sort_rows(c->out, rows->level);
+    free(within);
     free(t.values);
     free(t.share);
     free(t.tested);

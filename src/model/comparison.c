@@ -17,6 +17,7 @@ void comparison_release(struct comparison *c)
             free(c->level[l].rows.a[i].name);
             free(c->level[l].rows.a[i].module);
             free(c->level[l].rows.a[i].was);
+            free(c->level[l].rows.a[i].within);
         }
         vec_release(&c->level[l].rows);
         free(c->level[l].method);

@@ -38,7 +38,9 @@ struct comparison_value {
 struct comparison_row {
     char *name, *module; /* module "": none. Stacks: the folded text */
     char *was;           /* where it is on the base side, if that is another module or name; NULL */
-    const char *kind;    /* "python", "native" ...; "" */
+    char *within;     /* a new function that the base side had as a part, or a callee, of this one: no growth;
+                         NULL */
+    const char *kind; /* "python", "native" ...; "" */
     struct comparison_value value;
     double cost;                       /* the change by the whole of the base side */
     uint64_t weight[COMPARISON_SIDES]; /* samples, or ns, in all runs together */

@@ -35,6 +35,7 @@ static void put_row(struct json_writer *w, const struct comparison_row *r)
     json_str(w, "name", r->name);
     json_str(w, "module", *r->module ? r->module : NULL);
     json_str(w, "was", r->was);
+    json_str(w, "within", r->within);
     json_str(w, "kind", *r->kind ? r->kind : NULL);
     put_value(w, &r->value);
     json_f64(w, "cost", r->cost);

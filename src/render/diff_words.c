@@ -193,6 +193,11 @@ static char *shown_name(const struct comparison_row *r)
         text_clean(r->was, MOST_CHARS, &name);
         buf_addch(&name, ')');
     }
+    if (r->within) {
+        buf_addstr(&name, " (was in ");
+        text_clean(r->within, MOST_CHARS, &name);
+        buf_addch(&name, ')');
+    }
     return buf_detach(&name);
 }
 

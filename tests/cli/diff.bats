@@ -319,7 +319,7 @@ assert any(c.get("name") == "x|<b>&`*@you" for c in s.iter("testcase"))'
 
 @test "diff: the flame graph in both directions, as a picture and in a page" {
     printf 'a;gone<b> 60\na;same 40\n' >one.folded
-    printf 'a;come 50\na;same 50\n' >two.folded
+    printf 'a;same;come 50\na;same 50\n' >two.folded
     "$WPROF" diff --format svg one.folded two.folded >d.svg
     "$WPROF" diff --format html --fail-above 5% -o d.html one.folded two.folded || [ $? -eq 1 ]
     python3 - <<'END'
@@ -439,4 +439,28 @@ import json, sys
 d = json.load(sys.stdin)
 assert '"'"'"significant": true'"'"' not in json.dumps(d), d["functions"]
 '
+}
+
+@test "diff: a function that is taken out of another, or renamed, or a lambda's number is no growth; a new one is" {
+    printf '%s\n' 'app;main;process 2000' 'app;main;process;encode 4000' 'app;main;process;parse 4000' \
+        'app;main;each<main::{lambda(int)#1}> 900' >base.folded
+    sed 's/;encode 4000/;encode;encode_block 4000/' base.folded >extract.folded
+    sed 's/;parse 4000/;parse_v2 4000/' base.folded >rename.folded
+    { sed 's/#1/#2/' base.folded; echo 'app;main;each<main::{lambda(int)#1}> 50'; } >lambda.folded
+    for new in extract rename lambda; do
+        run -0 "$WPROF" diff --fail-above 5% base.folded $new.folded
+        [[ ${lines[-1]} == pass:* ]]
+    done
+    "$WPROF" diff --json --fail-above 5% base.folded extract.folded >d.json
+    value d.json 'row("encode_block")["within"] == "encode"'
+    "$WPROF" diff base.folded rename.folded | grep -q 'parse_v2 (was in process)'
+    # What is slower with its new name, or really new, fails as ever.
+    sed 's/;parse 4000/;parse_v2 7000/' base.folded >slower.folded
+    run -1 "$WPROF" diff --fail-above 5% base.folded slower.folded
+    [[ ${lines[-1]} == "FAIL: parse_v2:"* ]]
+    { cat base.folded; echo 'app;main;process;validate 2000'; } >new.folded
+    run -1 "$WPROF" diff --fail-above 5% base.folded new.folded
+    [[ ${lines[-1]} == "FAIL: validate:"* ]]
+    "$WPROF" diff --json base.folded new.folded >d.json
+    value d.json 'row("validate")["within"] is None'
 }
