@@ -11,9 +11,9 @@ function formatShare(part, whole) {
 function formatDuration(ns) {
     if (ns < 1e3)
         return Math.round(ns) + " ns";
-    if (ns < 1e6)
+    if (ns < 999.5e3) // three digits: then it is the next unit's
         return +(ns / 1e3).toPrecision(3) + " \u00b5s";
-    if (ns < 1e9)
+    if (ns < 999.5e6)
         return +(ns / 1e6).toPrecision(3) + " ms";
     return (ns / 1e9).toFixed(ns < 100e9 ? 2 : 0) + " s";
 }

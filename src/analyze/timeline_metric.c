@@ -90,6 +90,30 @@ void timeline_metrics_plan(struct timeline_job *j, uint32_t task)
 
 /* ---- their points ---- */
 
+/* Looks are ten times as far from each other, and more; but the last one comes at the end, right behind the
+ * one before it. A rate of so short a time is none. */
+#define SHORT_NS 10000000ull
+
+/* The i-th of the lane and the short ones behind it, of which *i becomes the last. */
+static struct event joined(const struct timeline_job *j, const struct lane_plan *plan, enum metric_id id,
+                           size_t *i)
+{
+    const uint32_t *list = &j->metric_events.a[plan->metrics];
+    struct event ev = *job_event(j, list[*i]);
+
+    if (!id || metrics_get(id)->kind != METRIC_COUNTER)
+        return ev;
+    for (; *i + 1 < plan->nmetrics; ++*i) {
+        const struct event *next = job_event(j, list[*i + 1]);
+
+        if (next->dur >= SHORT_NS || next->ts != ev.ts + ev.dur)
+            break;
+        ev.dur += next->dur;
+        ev.value += next->value;
+    }
+    return ev;
+}
+
 /* Counters are drawn as rates. */
 static uint64_t value_of(enum metric_id id, const struct event *ev)
 {
@@ -149,9 +173,9 @@ void timeline_metric(struct timeline_job *j, struct lane_plan *plan, uint64_t bi
 
     plan->lane.first = (uint32_t)j->t->points.n;
     for (size_t i = 0; i < plan->nmetrics; i++) {
-        const struct event *ev = job_event(j, j->metric_events.a[plan->metrics + i]);
+        struct event ev = joined(j, plan, id, &i);
 
-        timeline_point(j, job_time(j, ev->ts), value_of(id, ev), bin, &last);
+        timeline_point(j, job_time(j, ev.ts), value_of(id, &ev), bin, &last);
     }
     plan->lane.n = (uint32_t)j->t->points.n - plan->lane.first;
     add_name(j, plan, id);

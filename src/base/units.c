@@ -84,13 +84,14 @@ int units_parse_uint(const char *s, uint64_t *v, struct err *e)
     return 0;
 }
 
+/* Three digits: from 999.5 on it is the next unit's. */
 char *units_duration(char *out, size_t n, uint64_t ns)
 {
     if (ns < 1000)
         snprintf(out, n, "%u ns", (unsigned)ns);
-    else if (ns < 1000000)
+    else if (ns < 999500)
         snprintf(out, n, "%.3g us", (double)ns / 1e3);
-    else if (ns < 1000000000)
+    else if (ns < 999500000)
         snprintf(out, n, "%.3g ms", (double)ns / 1e6);
     else if (ns < 100 * 1000000000ull)
         snprintf(out, n, "%.2f s", (double)ns / 1e9);

@@ -183,6 +183,32 @@ static void waits_for_the_gil_lie_over_the_rest(void **state)
     world_release(&w);
 }
 
+/* The look at the end comes 20 us after the one before: its one switch is no 50,000 a second. */
+static void what_is_counted_in_no_time_is_no_rate(void **state)
+{
+    static const double from[] = {10, 110, 210, 210.02}, ms[] = {100, 100, 0.02, 1.1};
+    static const unsigned switches[] = {20, 30, 1, 0};
+    const struct timeline_lane *l;
+    struct timeline t;
+    struct world w;
+
+    world_init(&w);
+    world_run(&w);
+    for (unsigned i = 0; i < 4; i++) {
+        struct event *ev = world_event(&w, EVENT_METRIC, w.main, from[i], ms[i]);
+
+        ev->metric = world_string(&w, "switches.voluntary");
+        ev->value = switches[i];
+    }
+    build(&w, &t);
+    l = lane(&t, TIMELINE_METRIC, "voluntary switches");
+    assert_int_equal(l->n, 2);
+    assert_int_equal(t.points.a[l->first].value, 200);
+    assert_int_equal(t.points.a[l->first + 1].value, 307); /* 31 in 101.12 ms */
+    timeline_release(&t);
+    world_release(&w);
+}
+
 static void marks_and_metrics_have_lanes(void **state)
 {
     const struct timeline_lane *l;
@@ -305,6 +331,7 @@ int main(void)
         cmocka_unit_test(without_switches_there_are_ticks_alone),
         cmocka_unit_test(a_thread_is_one_lane),
         cmocka_unit_test(waits_for_the_gil_lie_over_the_rest),
+        cmocka_unit_test(what_is_counted_in_no_time_is_no_rate),
         cmocka_unit_test(marks_and_metrics_have_lanes),
         cmocka_unit_test(the_size_is_bounded),
         cmocka_unit_test(too_many_threads_are_counted),
