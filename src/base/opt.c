@@ -145,6 +145,7 @@ struct parse {
     char **argv;
     void *values;
     struct err *e;
+    int format; /* --format was given */
 };
 
 static int unknown_long(const struct parse *ps, const char *name, size_t n)
@@ -184,6 +185,7 @@ static int take(struct parse *ps, const struct opt *o, const char *inlined)
     }
     if (store(o, text, ps->values, ps->e))
         return err_wrap(ps->e, "--%s", o->name);
+    ps->format |= o->type == OPT_TYPE_CHOICE && !strcmp(o->name, "format");
     while (takes_many(o) && !inlined && ps->at < ps->argc && ps->argv[ps->at][0] != '-')
         if (store(o, ps->argv[ps->at++], ps->values, ps->e))
             return err_wrap(ps->e, "--%s", o->name);
@@ -225,10 +227,31 @@ static int parse_letters(struct parse *ps, const char *letters)
     return 0;
 }
 
+static const struct opt *find(const struct parse *ps, enum opt_type type, const char *name)
+{
+    for (size_t i = 0; i < ps->nopts; i++)
+        if (ps->opts[i].type == type && !strcmp(ps->opts[i].name, name))
+            return &ps->opts[i];
+    return NULL;
+}
+
+/* The format that was not given is what the file's name ends with, where there is such a one. */
+static int take_ending(struct parse *ps)
+{
+    const struct opt *format = find(ps, OPT_TYPE_CHOICE, "format"),
+                     *output = find(ps, OPT_TYPE_STRING, "output");
+    const char *path = output ? *(const char **)((char *)ps->values + output->offset) : NULL,
+               *dot = path ? strrchr(path, '.') : NULL;
+
+    if (!format || !dot || ps->format || !is_choice(format->choices, dot + 1))
+        return 0;
+    return store(format, dot + 1, ps->values, ps->e);
+}
+
 int opt_parse(const struct opt *opts, size_t n, int stop_at_operand, const struct config *cfg, int argc,
               char **argv, void *values, struct err *e)
 {
-    struct parse ps = {opts, n, argc, 1, argv, values, e};
+    struct parse ps = {opts, n, argc, 1, argv, values, e, 0};
     VEC(char *) operands = {0};
     int rc = 0, first;
 
@@ -249,6 +272,7 @@ int opt_parse(const struct opt *opts, size_t n, int stop_at_operand, const struc
             break;
         rc = arg[1] == '-' ? parse_long(&ps, arg + 2) : parse_letters(&ps, arg + 1);
     }
+    rc = rc ? rc : take_ending(&ps);
     first = ps.at - (int)operands.n; /* operands found so far move to just before the rest */
     for (size_t i = 0; i < operands.n && !rc; i++)
         argv[first + (int)i] = operands.a[i];

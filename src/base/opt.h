@@ -80,7 +80,8 @@ struct opt {
 /*
  * Fills `values` (zeroed by the caller) with the defaults, then the settings, then argv[1..]. Options may
  * stand among the operands; `--` ends them; with stop_at_operand the first operand ends them too (record's
- * command). Returns the index of the first operand after moving operands to the end of argv (order kept), or
+ * command). A --format that is not given is what the name of --output ends with, if that is one of its
+ * choices. Returns the index of the first operand after moving operands to the end of argv (order kept), or
  * -1 with `e` naming the option and, for an unknown one, the nearest name.
  */
 struct config;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/templates.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -217,6 +218,19 @@ static void errors_gain_context(void **state)
     assert_int_equal(err_set(NULL, "nobody asks"), -1);
 }
 
+static void durations_have_three_digits(void **state)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } ways[] = {{0, "0 ns"},           {999, "999 ns"},       {999499, "999 us"},   {999500, "1 ms"},
+                {999499999, "999 ms"}, {999900000, "1.00 s"}, {1250000, "1.25 ms"}, {123456000000, "123 s"}};
+    char text[32];
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+        assert_string_equal(units_duration(text, sizeof(text), ways[i].ns), ways[i].text);
+}
+
 static void unknown_templates_are_null(void **state)
 {
     assert_null(template_get("no such file", NULL));
@@ -236,6 +250,7 @@ int main(void)
         cmocka_unit_test(crc32c_is_castagnoli),
         cmocka_unit_test(utf8_by_the_standard),
         cmocka_unit_test(errors_gain_context),
+        cmocka_unit_test(durations_have_three_digits),
         cmocka_unit_test(unknown_templates_are_null),
     };
 

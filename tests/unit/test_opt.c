@@ -90,6 +90,27 @@ static void types_and_defaults(void **state)
     release(&r);
 }
 
+static void a_name_s_ending_says_the_format(void **state)
+{
+    static const struct {
+        const char *args, *format;
+    } ways[] = {{"-o page.svg", "svg"},
+                {"-o a.b/page", "html"},
+                {"-o page.txt", "html"},
+                {"-o page.svg --format html", "html"},
+                {"--format svg -o p.html", "svg"},
+                {"-o svg", "html"},
+                {"-o -", "html"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        struct result r = parse(ways[i].args, 0, NULL);
+
+        assert_true(r.first > 0);
+        assert_string_equal(r.v.format, ways[i].format);
+        release(&r);
+    }
+}
+
 static void operands_keep_their_order(void **state)
 {
     struct result r = parse("one -a two --format svg - three", 0, NULL);
@@ -200,13 +221,10 @@ static void spelled_options_give_the_same_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_way_to_write_an_option),
-        cmocka_unit_test(types_and_defaults),
-        cmocka_unit_test(operands_keep_their_order),
-        cmocka_unit_test(a_command_keeps_its_own_options),
-        cmocka_unit_test(refusals_name_the_option),
-        cmocka_unit_test(settings_stand_under_the_command_line),
-        cmocka_unit_test(nearest_names),
+        cmocka_unit_test(every_way_to_write_an_option),          cmocka_unit_test(types_and_defaults),
+        cmocka_unit_test(a_name_s_ending_says_the_format),       cmocka_unit_test(operands_keep_their_order),
+        cmocka_unit_test(a_command_keeps_its_own_options),       cmocka_unit_test(refusals_name_the_option),
+        cmocka_unit_test(settings_stand_under_the_command_line), cmocka_unit_test(nearest_names),
         cmocka_unit_test(spelled_options_give_the_same_again),
     };
 
