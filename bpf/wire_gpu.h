@@ -11,7 +11,7 @@
 
 enum {
     GPU_WIRE_BLOCK = 256, /* enum wlog_type ends below */
-    GPU_WIRE_VERSION = 1,
+    GPU_WIRE_VERSION = 2,
     GPU_WIRE_TEXT = 4096,     /* bytes of a text at most */
     GPU_WIRE_LINES = 1 << 16, /* and of a line table */
     GPU_WIRE_RANKS = 1 << 15, /* ranks and devices are below */
@@ -43,12 +43,12 @@ enum gpu_item {
                    CUPTI's clock; duration, work id */
     GPU_CALL,   /* on the host: the same, tid */
     GPU_MEMORY, /* an allocation: correlation, moment as above, work id, address */
-    GPU_MARK,   /* of NVTX: moment as above, enum gpu_mark, id, text id, tid */
+    GPU_MARK,   /* of NVTX: CLOCK_MONOTONIC ns, enum gpu_mark, id, text id, tid */
     GPU_NODE, /* of a graph: its id, that of the one that it is a copy of or 0, stack id of where it was made
                */
-    GPU_COUNTS,    /* how many, then each of enum gpu_count so far */
-    GPU_RESET,     /* all ids begin anew */
-    GPU_RANK,      /* of the process, in a job of several */
+    GPU_COUNTS, /* how many, then each of enum gpu_count so far; all until this CLOCK_MONOTONIC ns is told */
+    GPU_RESET,  /* all ids begin anew */
+    GPU_RANK,   /* of the process, in a job of several */
     GPU_DEVICE_IS, /* a number as the process has it, the machine's as far as it knows, text of its UUID or
                     * none
                     */
@@ -68,7 +68,6 @@ enum gpu_state {
     GPU_KIND_REFUSED, /* number: a kind of record that can't be had */
     GPU_PYTHON,       /* number: its version, whose frames are read */
     GPU_NO_PYTHON,    /* number: the version whose frames can't be read */
-    GPU_NVTX_EARLY,   /* NVTX is used before CUDA has begun: what is marked until then is missing */
     GPU_STATES,
 };
 

@@ -2,11 +2,11 @@
 /*
  * libwprof-cuda.so: what the CUDA driver loads into a target for us. It must never harm the target: nothing
  * aborts, nothing is thrown, no symbol but the three entry points is visible, errno and signals are left
- * alone, a child of fork(2) does nothing at all.
+ * alone, a child of fork(2) does nothing but write down what it marks by NVTX.
  *
- * Threads: the target's, in CUPTI's callbacks (calls.c); CUPTI's own, which hands over full buffers
- * (records.c); and ours, the keeper, which flushes each second (keeper.c). Locks: walk.lock, then out.lock;
- * neither is held over a call of CUPTI or the loader.
+ * Threads: the target's, in CUPTI's callbacks (calls.c) and NVTX's functions (nvtx.c); CUPTI's own, which
+ * hands over full buffers (records.c); and ours, the keeper, which flushes each second (keeper.c). Locks:
+ * walk.lock, then out.lock; neither is held over a call of CUPTI or the loader.
  */
 #ifndef WPROF_AGENT_AGENT_H
 #define WPROF_AGENT_AGENT_H
@@ -21,9 +21,13 @@
 
 enum agent_table { TABLE_TEXTS, TABLE_WORKS, TABLE_MODULES, TABLE_CODES, TABLE_FRAMES, TABLE_STACKS, TABLES };
 
+enum { LOG_NONE, LOG_ON, LOG_OVER };
+
 struct agent {
-    pid_t pid;     /* whose the log is: a child of fork(2) is another */
-    atomic_int on; /* records are taken; 0: not yet, no more, or we are in a child */
+    pid_t pid;      /* whose the log is: a child of fork(2) is another */
+    char dir[256];  /* where logs are; "": nowhere */
+    atomic_int log; /* LOG_* */
+    atomic_int on;  /* records are taken; 0: not yet, no more, or we are in a child */
     struct cupti cupti;
     uint32_t version; /* CUPTI's */
     void *subscriber;
@@ -57,11 +61,13 @@ static inline void agent_count(struct agent *a, enum gpu_count what, uint64_t n)
 
 uint64_t agent_clock(void); /* CLOCK_MONOTONIC ns */
 pid_t agent_tid(void);
+void agent_child(void); /* in a child of fork(2): its thread has another one */
 
 /* ---- items; the lock is taken where it says so ---- */
 
 void agent_state(struct agent *a, enum gpu_state state, uint64_t number); /* takes it, flushes */
-void agent_counts(struct agent *a);                                       /* takes it */
+/* takes it; all from before ts is told */
+void agent_counts(struct agent *a, uint64_t ts);
 /* Ids, defined when new. The lock is held. What does not fit any more resets all tables: then ids from before
  * are void, as `generation` tells. */
 uint32_t agent_text(struct agent *a, const char *p, size_t n);
@@ -95,6 +101,7 @@ void others_look(struct agent *a);
 void others_launch(struct agent *a);
 
 int keeper_start(struct agent *a);
+void keeper_child(void); /* in a child of fork(2), which has no keeper */
 void keeper_wake(struct agent *a);
 void keeper_flush(struct agent *a, int last);
 void keeper_stop(struct agent *a, enum gpu_state why);

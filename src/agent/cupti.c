@@ -32,8 +32,6 @@ static const struct symbol {
     {offsetof(struct cupti, enable_driver), "cuptiActivityEnableDriverApi", 0},
     {offsetof(struct cupti, enable_runtime), "cuptiActivityEnableRuntimeApi", 0},
     {offsetof(struct cupti, node_id), "cuptiGetGraphNodeId", 0},
-    {offsetof(struct cupti, nvtx), "cuptiNvtxInitialize", 0},
-    {offsetof(struct cupti, nvtx2), "cuptiNvtxInitialize2", 0},
 };
 
 /* The driver's own version, as a CUDA version: a newer CUPTI than that would refuse to work. 0: unknown. */

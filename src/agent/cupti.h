@@ -36,7 +36,6 @@ enum cupti_kind {
 
 enum { CUPTI_ATTR_DEVICE_BUFFER = 0 };
 enum { CUPTI_THREADS_OF_SYSTEM = 1, CUPTI_FLUSH_FORCED = 1 };
-enum { CUPTI_MARK_INSTANT = 1, CUPTI_MARK_START = 2, CUPTI_MARK_END = 4 };
 enum { CUPTI_OF_PROCESS = 1, CUPTI_OF_THREAD = 2 }; /* CUpti_ActivityObjectKind */
 enum { CUPTI_ALLOCATE = 1, CUPTI_RELEASE = 2 };     /* CUpti_ActivityMemoryOperationType */
 
@@ -120,13 +119,6 @@ enum {
     MEMORY_DEVICE = 52,
     MEMORY_CONTEXT = 56,
     MEMORY_STREAM = 60,
-    /* CUpti_ActivityMarker2 */
-    MARKER_FLAGS = 4,
-    MARKER_TIME = 8,
-    MARKER_ID = 16,
-    MARKER_OF = 20,
-    MARKER_THREAD = 28,
-    MARKER_NAME = 40,
     /* CUpti_ActivityGraphTrace on */
     GRAPH_CORRELATION = 4,
     GRAPH_START = 8,
@@ -185,8 +177,6 @@ struct cupti {
     int (*enable_driver)(uint32_t cbid, uint8_t on);
     int (*enable_runtime)(uint32_t cbid, uint8_t on);
     int (*node_id)(void *node, uint64_t *id);
-    int (*nvtx)(void *table);
-    int (*nvtx2)(void *table);
 };
 
 /* The one that the process has, else one that can be found. 0; -1: there is none; 1: it lacks something that

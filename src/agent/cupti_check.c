@@ -164,14 +164,6 @@ MEMORY(CUpti_ActivityMemory3);
 MEMORY(CUpti_ActivityMemory4);
 #endif
 
-PLACE(CUpti_ActivityMarker2, kind, 0);
-PLACE(CUpti_ActivityMarker2, flags, MARKER_FLAGS);
-PLACE(CUpti_ActivityMarker2, timestamp, MARKER_TIME);
-PLACE(CUpti_ActivityMarker2, id, MARKER_ID);
-PLACE(CUpti_ActivityMarker2, objectKind, MARKER_OF);
-PLACE(CUpti_ActivityMarker2, objectId.pt.threadId, MARKER_THREAD);
-PLACE(CUpti_ActivityMarker2, name, MARKER_NAME);
-
 #define GRAPH(type)                                                                                          \
     PLACE(type, kind, 0);                                                                                    \
     PLACE(type, correlationId, GRAPH_CORRELATION);                                                           \
@@ -236,9 +228,6 @@ EQUAL(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, CUPTI_GRAPH);
 EQUAL(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, CUPTI_ATTR_DEVICE_BUFFER);
 EQUAL(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM, CUPTI_THREADS_OF_SYSTEM);
 EQUAL(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED, CUPTI_FLUSH_FORCED);
-EQUAL(CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS, CUPTI_MARK_INSTANT);
-EQUAL(CUPTI_ACTIVITY_FLAG_MARKER_START, CUPTI_MARK_START);
-EQUAL(CUPTI_ACTIVITY_FLAG_MARKER_END, CUPTI_MARK_END);
 EQUAL(CUPTI_ACTIVITY_OBJECT_PROCESS, CUPTI_OF_PROCESS);
 EQUAL(CUPTI_ACTIVITY_OBJECT_THREAD, CUPTI_OF_THREAD);
 EQUAL(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, CUPTI_ALLOCATE);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry points: what the driver calls at cuInit, and NVTX at its first use. */
-#include "agent/agent.h"
+#include "agent/inject.h"
+
+#include "agent/nvtx.h"
 #include "agent/walk.h"
 
 #include <errno.h>
@@ -11,11 +13,11 @@
 
 #define VISIBLE __attribute__((visibility("default")))
 
-enum { DEVICE_BUFFER_BYTES = 8 << 20, TICK_MS = 1000, TICK_MOST_MS = 60000, NVTX_TABLES = 256 };
+enum { DEVICE_BUFFER_BYTES = 8 << 20, TICK_MS = 1000, TICK_MOST_MS = 60000 };
 
 VISIBLE int InitializeInjection(void);
-VISIBLE int InitializeInjectionNvtx(void *table);
-VISIBLE int InitializeInjectionNvtx2(void *table);
+VISIBLE int InitializeInjectionNvtx(const void *(*get)(uint32_t table));
+VISIBLE int InitializeInjectionNvtx2(const void *(*get)(uint32_t table));
 
 struct agent *agent_get(void)
 {
@@ -24,11 +26,11 @@ struct agent *agent_get(void)
     return &agent;
 }
 
-/* MARKER before MARKER_DATA. RUNTIME and DRIVER are what gives correlation ids. With GRAPH_TRACE, which is
- * asked for apart, CUPTI leaves out what kernels, copies and sets of graphs would tell. */
+/* RUNTIME and DRIVER are what gives correlation ids. NVTX's ranges are ours (nvtx.c). With GRAPH_TRACE, which
+ * is asked for apart, CUPTI leaves out what kernels, copies and sets of graphs would tell. */
 static const int kinds[] = {
-    CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY2,  CUPTI_MEMSET, CUPTI_RUNTIME_CALL,
-    CUPTI_DRIVER_CALL,       CUPTI_SYNC,   CUPTI_OVERHEAD, CUPTI_MARKER, CUPTI_MEMORY2,
+    CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY2,  CUPTI_MEMSET,  CUPTI_RUNTIME_CALL,
+    CUPTI_DRIVER_CALL,       CUPTI_SYNC,   CUPTI_OVERHEAD, CUPTI_MEMORY2,
 };
 
 static void ask_for(struct agent *a, int kind)
@@ -60,11 +62,22 @@ void inject_kinds_off(struct agent *a)
 
 /* ---- the process's ends ---- */
 
+static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
+
+/* Locks may be held by threads that a child of fork(2) has not. */
 static void in_child(void)
 {
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     struct agent *a = agent_get();
 
     atomic_store(&a->on, 0);
+    atomic_store(&a->log, LOG_NONE);
+    a->out.lock = beginning = fresh;
+    keeper_child();
+    agent_child();
+    a->subscriber = NULL; /* our copy of CUPTI is none that works */
+    for (int i = 0; i < GPU_COUNTS_N; i++)
+        atomic_store(&a->counts[i], 0);
     out_close(&a->out);
     a->out.n = 0;
 }
@@ -74,7 +87,7 @@ static void at_exit(void)
     struct agent *a = agent_get();
     int before = errno;
 
-    if (agent_is_on(a) && getpid() == a->pid)
+    if (atomic_load(&a->log) == LOG_ON && getpid() == a->pid)
         keeper_stop(a, GPU_ENDED);
     errno = before;
 }
@@ -91,10 +104,14 @@ static int make_tables(struct agent *a)
         [TABLE_FRAMES] = {1 << 17, 2 << 20},  [TABLE_STACKS] = {1 << 18, 2 << 20},
     };
 
-    for (int i = 0; i < TABLES; i++)
-        if (table_init(&a->tables[i], sizes[i].slots, sizes[i].room))
+    for (int i = 0; i < TABLES; i++) {
+        if (a->tables[i].keys) /* of the process that we are a copy of */
+            table_clear(&a->tables[i]);
+        else if (table_init(&a->tables[i], sizes[i].slots, sizes[i].room))
             return -1;
-    return walk_init(a);
+    }
+    a->generation++;
+    return 0;
 }
 
 /* Which pids ours are: "pid:[4026531836]". 0: not known. */
@@ -122,12 +139,16 @@ static void hello(struct agent *a)
     out_flush(&a->out);
 }
 
+/* At the first entry: programs clear their environment. */
 static void settings(struct agent *a)
 {
-    const char *tick = getenv(GPU_WIRE_TICK_ENV), *graphs = getenv(GPU_WIRE_GRAPHS_ENV);
+    const char *dir = getenv(GPU_WIRE_ENV), *tick = getenv(GPU_WIRE_TICK_ENV),
+               *graphs = getenv(GPU_WIRE_GRAPHS_ENV);
     const char *marks = getenv(GPU_WIRE_MARKS_ENV);
     unsigned long ms = 0;
 
+    if (dir && *dir == '/' && strlen(dir) < sizeof(a->dir))
+        memcpy(a->dir, dir, strlen(dir) + 1);
     for (; tick && *tick >= '0' && *tick <= '9' && ms <= TICK_MOST_MS; tick++)
         ms = ms * 10 + (unsigned long)(*tick - '0');
     a->tick_ms = ms && ms <= TICK_MOST_MS ? ms : TICK_MS;
@@ -178,112 +199,88 @@ static int arm(struct agent *a)
     return a->kinds_on ? 0 : -1; /* each was said */
 }
 
-/* Once for each process; a child of fork(2) has its own. */
-static int begin_log(struct agent *a, const char *dir)
+/* Whatever the process does, a log that was begun is ended. */
+static int watch_the_end(void)
 {
-    if (a->out.fd >= 0 && a->pid == getpid())
-        return 0;
+    static int watched;
+
+    return watched++ ? 0 : pthread_atfork(NULL, NULL, in_child) || atexit(at_exit) ? -1 : 0;
+}
+
+static int begin_log(struct agent *a)
+{
     out_close(&a->out);
     a->pid = getpid();
-    if (out_open(&a->out, dir))
+    if (!*a->dir || out_open(&a->out, a->dir))
         return -1;
     hello(a);
-    return 0;
-}
-
-/* What NVTX gave us, one for each library that has its own NVTX, until CUPTI may have it: a CUPTI that has no
- * driver yet takes it, too, and the program's next range is a jump to nowhere (seen of 13.0). */
-static struct {
-    _Atomic(void *) table;
-    int second; /* for cuptiNvtxInitialize2() */
-} waiting[NVTX_TABLES];
-static atomic_uint nwaiting;
-
-static void hand_over(struct agent *a)
-{
-    unsigned n = atomic_load(&nwaiting);
-
-    for (unsigned i = 0; i < n && i < NVTX_TABLES; i++) {
-        void *table = atomic_exchange(&waiting[i].table, NULL);
-        int (*init)(void *) = waiting[i].second ? a->cupti.nvtx2 : a->cupti.nvtx;
-
-        if (table && init)
-            init(table);
-    }
-}
-
-static void begin(struct agent *a, const char *dir)
-{
-    settings(a);
-    if (begin_log(a, dir))
-        return;
     who_rank(a);
-    if (make_tables(a)) {
+    if (make_tables(a) || watch_the_end()) {
         out_close(&a->out);
-        return;
+        return -1;
     }
+    atomic_store(&a->log, LOG_ON);
+    return keeper_start(a);
+}
+
+int inject_log(struct agent *a)
+{
+    if (atomic_load(&a->log) == LOG_NONE) {
+        pthread_mutex_lock(&beginning);
+        if (atomic_load(&a->log) == LOG_NONE && begin_log(a))
+            atomic_store(&a->log, LOG_OVER);
+        pthread_mutex_unlock(&beginning);
+    }
+    return atomic_load(&a->log) == LOG_ON ? 0 : -1;
+}
+
+static void begin(struct agent *a)
+{
+    if (inject_log(a))
+        return;
+    walk_init(a);
     if (arm(a)) {
         atomic_store(&a->on, 0);
         return;
     }
-    hand_over(a);
     walk_look(a); /* CUPTI, too, is there now */
     agent_state(a, GPU_ARMED, a->version);
     keeper_flush(a, 0);
-    if (pthread_atfork(NULL, NULL, in_child) || atexit(at_exit) || keeper_start(a))
-        agent_state(a, GPU_REFUSED, 0);
+    a->ask_devices = 1; /* from now on: we are called within cuInit, which is no place to ask the driver */
 }
 
-static atomic_int begun;
-
-/* CUPTI is not armed before the program itself begins with CUDA, as it may fork until then: what it marks
- * meanwhile is missing, and that is said. */
-static void nvtx_is_early(const char *dir)
+static struct agent *enter(void)
 {
+    static int entered;
     struct agent *a = agent_get();
-    int before = errno;
 
-    if (*dir == '/' && !atomic_load(&begun) && !begin_log(a, dir))
-        agent_state(a, GPU_NVTX_EARLY, 0);
-    errno = before;
+    pthread_mutex_lock(&beginning);
+    if (!entered++)
+        settings(a);
+    pthread_mutex_unlock(&beginning);
+    return a;
 }
 
+/* CUPTI is not armed before the program itself begins with CUDA, as it may fork until then. */
 int InitializeInjection(void)
 {
-    const char *dir = getenv(GPU_WIRE_ENV);
+    static atomic_int begun;
     int before = errno;
+    struct agent *a = enter();
 
-    if (dir && *dir == '/' && !atomic_exchange(&begun, 1))
-        begin(agent_get(), dir);
+    if (*a->dir && !atomic_exchange(&begun, 1))
+        begin(a);
     errno = before;
     return 1;
 }
 
-/* 1, or NVTX unloads us and stays off: it may be filled in later. */
-static int nvtx(void *table, int second)
+/* 0: NVTX unloads us and stays off. */
+int InitializeInjectionNvtx2(const void *(*get)(uint32_t table))
 {
-    const char *dir = getenv(GPU_WIRE_ENV);
-    unsigned i = atomic_fetch_add(&nwaiting, 1);
-
-    if (!dir)
-        return 0;
-    if (i < NVTX_TABLES) {
-        waiting[i].second = second;
-        atomic_store(&waiting[i].table, table);
-    }
-    if (agent_is_on(agent_get()))
-        hand_over(agent_get());
-    else
-        nvtx_is_early(dir);
-    return 1;
+    return *enter()->dir ? nvtx_take(get) : 0;
 }
 
-int InitializeInjectionNvtx(void *table)
+int InitializeInjectionNvtx(const void *(*get)(uint32_t table))
 {
-    return nvtx(table, 0);
-}
-
-int InitializeInjectionNvtx2(void *table)
-{
-    return nvtx(table, 1);
+    return InitializeInjectionNvtx2(get);
 }

@@ -17,10 +17,15 @@ uint64_t agent_clock(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static __thread pid_t tid;
+
+void agent_child(void)
+{
+    tid = 0;
+}
+
 pid_t agent_tid(void)
 {
-    static __thread pid_t tid;
-
     if (!tid)
         tid = (pid_t)syscall(SYS_gettid);
     return tid;
@@ -38,14 +43,15 @@ void agent_state(struct agent *a, enum gpu_state state, uint64_t number)
     out_flush(&a->out);
 }
 
-void agent_counts(struct agent *a)
+void agent_counts(struct agent *a, uint64_t ts)
 {
     out_lock(&a->out);
-    out_reserve(&a->out, 16 + 10 * GPU_COUNTS_N);
+    out_reserve(&a->out, 32 + 10 * GPU_COUNTS_N);
     out_u8(&a->out, GPU_COUNTS);
     out_number(&a->out, GPU_COUNTS_N);
     for (int i = 0; i < GPU_COUNTS_N; i++)
         out_number(&a->out, atomic_load_explicit(&a->counts[i], memory_order_relaxed));
+    out_number(&a->out, ts);
     out_unlock(&a->out);
 }
 

@@ -59,25 +59,35 @@ static void count_dropped(struct agent *a)
         agent_count(a, GPU_N_DROPPED, n);
 }
 
-void keeper_flush(struct agent *a, int last)
+static void flush_records(struct agent *a, int last)
 {
-    pthread_mutex_lock(&flushing);
     if (a->ask_devices && !who_devices(a)) /* before what ran on them */
         a->ask_devices = 0;
     pair_clocks(a);
     a->cupti.flush(last ? CUPTI_FLUSH_FORCED : 0);
     count_dropped(a);
-    agent_counts(a);
+}
+
+void keeper_flush(struct agent *a, int last)
+{
+    uint64_t from = agent_clock();
+
+    pthread_mutex_lock(&flushing);
+    if (agent_is_on(a))
+        flush_records(a, last);
+    agent_counts(a, from);
     out_flush(&a->out);
     pthread_mutex_unlock(&flushing);
 }
 
 void keeper_stop(struct agent *a, enum gpu_state why)
 {
-    inject_kinds_off(a);
+    if (agent_is_on(a))
+        inject_kinds_off(a);
     keeper_flush(a, 1);
     agent_state(a, why, 0);
     atomic_store(&a->on, 0);
+    atomic_store(&a->log, LOG_OVER);
 }
 
 void keeper_wake(struct agent *a)
@@ -91,7 +101,7 @@ static void wait_for_tick(struct agent *a, uint64_t due)
 {
     uint64_t now, looked = 0;
 
-    while (agent_is_on(a) && (now = agent_clock()) < due) {
+    while (atomic_load(&a->log) == LOG_ON && (now = agent_clock()) < due) {
         uint64_t left = due - now;
         struct timespec t = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
 
@@ -101,7 +111,8 @@ static void wait_for_tick(struct agent *a, uint64_t due)
             syscall(SYS_futex, &a->wake, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
         if (getpid() != a->pid || !atomic_exchange(&a->wake, 0))
             continue;
-        walk_look(a);
+        if (agent_is_on(a))
+            walk_look(a);
         looked = agent_clock();
     }
 }
@@ -110,10 +121,13 @@ static void wait_for_tick(struct agent *a, uint64_t due)
  * subscribe. */
 static void leave(struct agent *a)
 {
-    inject_kinds_off(a);
-    atomic_store(&a->on, 0);
-    if (a->cupti.unsubscribe)
-        a->cupti.unsubscribe(a->subscriber);
+    atomic_store(&a->log, LOG_OVER);
+    if (a->subscriber) {
+        inject_kinds_off(a);
+        atomic_store(&a->on, 0);
+        if (a->cupti.unsubscribe)
+            a->cupti.unsubscribe(a->subscriber);
+    }
     out_give_up(&a->out); /* its space is free then */
 }
 
@@ -139,7 +153,7 @@ static void *keep(void *arg)
     prctl(PR_SET_NAME, "wprof-gpu");
     for (uint64_t ms = a->tick_ms / EARLIER + 1;; ms = ms * 2 < a->tick_ms ? ms * 2 : a->tick_ms) {
         wait_for_tick(a, agent_clock() + ms * 1000000);
-        if (!agent_is_on(a))
+        if (atomic_load(&a->log) != LOG_ON)
             return NULL;
         alone = is_alone(a) ? alone + 1 : 0;
         if (alone == ALONE)
@@ -149,9 +163,18 @@ static void *keep(void *arg)
             return NULL;
         }
         keeper_flush(a, 0);
-        walk_look(a);
-        others_look(a);
+        if (agent_is_on(a)) {
+            walk_look(a);
+            others_look(a);
+        }
     }
+}
+
+void keeper_child(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+    flushing = fresh;
 }
 
 int keeper_start(struct agent *a)
@@ -160,7 +183,6 @@ int keeper_start(struct agent *a)
     pthread_t thread;
     int rc;
 
-    a->ask_devices = 1; /* from now on: we are called within cuInit, which is no place to ask the driver */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* the target's signals are its own threads' */
     rc = pthread_create(&thread, NULL, keep, a);

@@ -300,28 +300,6 @@ static void memory(struct agent *a, const uint8_t *r)
     out_unlock(&a->out);
 }
 
-static void marker(struct agent *a, const uint8_t *r)
-{
-    uint32_t flags = u32(r, MARKER_FLAGS), name;
-
-    if (!u64(r, MARKER_TIME)) {
-        agent_count(a, GPU_N_TIMES, 1);
-        return;
-    }
-    out_lock(&a->out);
-    name = text_id(a, text(r, MARKER_NAME));
-    out_reserve(&a->out, 64);
-    out_u8(&a->out, GPU_MARK);
-    out_time(&a->out, u64(r, MARKER_TIME));
-    out_number(&a->out, flags & CUPTI_MARK_START ? GPU_MARK_BEGIN
-                        : flags & CUPTI_MARK_END ? GPU_MARK_END
-                                                 : GPU_MARK_INSTANT);
-    out_number(&a->out, u32(r, MARKER_ID));
-    out_number(&a->out, name);
-    out_number(&a->out, u32(r, MARKER_OF) == CUPTI_OF_THREAD ? u32(r, MARKER_THREAD) : 0);
-    out_unlock(&a->out);
-}
-
 static void record(struct agent *a, const uint8_t *r)
 {
     agent_count(a, GPU_N_RECORDS, 1);
@@ -353,10 +331,8 @@ static void record(struct agent *a, const uint8_t *r)
     case CUPTI_MEMORY2:
         memory(a, r);
         break;
-    case CUPTI_MARKER:
-        marker(a, r);
-        break;
-    case CUPTI_MARKER_DATA: /* of no use, but comes with the others */
+    case CUPTI_MARKER: /* of another profiler's NVTX */
+    case CUPTI_MARKER_DATA:
         break;
     default:
         agent_count(a, GPU_N_UNKNOWN, 1);

@@ -161,7 +161,7 @@ static void gpu_counters(struct collector *c)
 /* Agents of processes that go on have yet to tell of the last second. */
 static int is_behind(const struct gpu_logs *g, const struct gpu_log *l, uint64_t end)
 {
-    if (!l->clock.pairs.n || l->told_to >= end || l->states.seen[GPU_ENDED])
+    if (!l->told_to || l->told_to >= end || l->states.seen[GPU_ENDED])
         return 0;
     return l->pid_space == g->tasks.space && !kill((pid_t)l->pid, 0);
 }

@@ -348,11 +348,12 @@ static uint32_t range_name(struct gpu_log *l, uint32_t text)
 
 static void take_mark(struct gpu_log *l, struct reading *r)
 {
-    uint64_t ts = gpu_clock_ours(&l->clock, moment(r));
+    uint64_t ts = cursor_varint(&r->c);
     uint32_t kind = number32(r), id = number32(r), text = id_of(r, l->text.n), tid = number32(r);
 
     if (r->c.bad)
         return;
+    l->marked++;
     if (kind == GPU_MARK_END) {
         end_mark(l, id, ts);
         return;
@@ -461,6 +462,7 @@ static void take_device(struct gpu_log *l, struct reading *r)
 static void take_counts(struct gpu_log *l, struct reading *r)
 {
     uint32_t n = number32(r);
+    uint64_t until;
 
     for (uint32_t i = 0; i < n && !r->c.bad; i++) {
         uint64_t v = cursor_varint(&r->c);
@@ -468,9 +470,9 @@ static void take_counts(struct gpu_log *l, struct reading *r)
         if (i < GPU_COUNTS_N && !r->c.bad)
             l->counts[i] = v;
     }
-    /* A flush reads the clocks, hands over what there is, and counts. */
-    if (!r->c.bad && l->clock.pairs.n)
-        l->told_to = l->clock.pairs.a[l->clock.pairs.n - 1].ours;
+    until = cursor_varint(&r->c);
+    if (!r->c.bad)
+        l->told_to = until;
 }
 
 /* Stacks from before are void: what refers to them has none. */

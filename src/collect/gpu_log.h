@@ -94,6 +94,7 @@ struct gpu_log {
     struct gpu_log_states states;
     uint64_t counts[GPU_COUNTS_N];
     uint64_t events;
+    uint64_t marked;    /* calls of NVTX */
     uint64_t on_device; /* kernels, copies, sets, graphs */
     uint64_t unasked;   /* of them: whose call is not known */
     uint64_t outside;   /* the recording's window */

@@ -38,10 +38,10 @@ static uint64_t sum_count(const struct gpu_logs *g, enum gpu_count what)
         sum_;                                                                                                \
     }))
 
-/* It armed, and neither said that it ended nor that it stopped. */
+/* It armed, or marked by NVTX, and neither said that it ended nor that it stopped. */
 static int was_cut(const struct gpu_log *l)
 {
-    return l->states.seen[GPU_ARMED] && !l->states.seen[GPU_ENDED];
+    return (l->states.seen[GPU_ARMED] || l->marked) && !l->states.seen[GPU_ENDED];
 }
 
 static uint64_t cut(const struct gpu_logs *g)
@@ -137,17 +137,6 @@ static void note_refusal(struct record_ctx *ctx, const struct gpu_log *l)
              s->seen[GPU_KIND_REFUSED], l->pid, (unsigned long long)s->number[GPU_KIND_REFUSED]);
 }
 
-/* NVTX ranges that CUPTI could not have yet, or never. */
-static const char *why_no_ranges(const struct gpu_log_states *s)
-{
-    if (s->seen[GPU_ARMED])
-        return "that ended before CUDA began there";
-    if (s->seen[GPU_REFUSED] || s->seen[GPU_OTHER] || s->seen[GPU_NO_CUPTI])
-        return "(CUPTI has none)";
-    return "(it has not begun with CUDA, or had no descriptor left for our library as it did; wprof mark, or "
-           "WPROF_MARKS, marks any program)";
-}
-
 static void note_one(struct record_ctx *ctx, const struct gpu_log *l)
 {
     const struct gpu_log_states *s = &l->states;
@@ -159,8 +148,6 @@ static void note_one(struct record_ctx *ctx, const struct gpu_log *l)
              "meanwhile is missing, "
              "the gaps are marked",
              l->pid, s->seen[GPU_TAKEN]);
-    if (s->seen[GPU_NVTX_EARLY])
-        note(ctx, "NVTX ranges of process %u are missing %s", l->pid, why_no_ranges(s));
     if (s->seen[GPU_TAKEN] > s->seen[GPU_RETAKEN])
         note(ctx,
              "process %u: the other profiler kept the records until the end: it may have gone on, and would "
@@ -233,10 +220,38 @@ void gpu_told_notes(const struct gpu_logs *g, struct record_ctx *ctx, enum gpu_s
             (unsigned long long)cut(g));
 }
 
+/* Of a process that has but marked by NVTX. */
+static int has_begun(const struct gpu_log *l)
+{
+    static const enum gpu_state at_cuda[] = {GPU_ARMED, GPU_NO_CUPTI, GPU_OTHER, GPU_REFUSED,
+                                             GPU_KIND_REFUSED};
+
+    for (size_t i = 0; i < ARRAY_SIZE(at_cuda); i++)
+        if (l->states.seen[at_cuda[i]])
+            return 1;
+    return 0;
+}
+
+static size_t begun(const struct gpu_logs *g)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->files.n; i++)
+        n += (size_t)has_begun(&g->files.a[i]->log);
+    return n;
+}
+
 const char *gpu_told_figures(const struct gpu_logs *g, char *out, size_t n)
 {
+    size_t marked = g->files.n;
+
+    if (!begun(g)) {
+        snprintf(out, n, "CUDA was never initialised in the %zu process%s that mark%s by NVTX", marked,
+                 marked == 1 ? "" : "es", marked == 1 ? "s" : "");
+        return out;
+    }
     snprintf(out, n, "%llu kernels, copies and sets of %zu process%s, %llu of %llu launches with a stack",
-             (unsigned long long)SUM(g, log.on_device), g->files.n, g->files.n == 1 ? "" : "es",
+             (unsigned long long)SUM(g, log.on_device), begun(g), begun(g) == 1 ? "" : "es",
              (unsigned long long)sum_count(g, GPU_N_STACKS),
              (unsigned long long)sum_count(g, GPU_N_LAUNCHES));
     return out;

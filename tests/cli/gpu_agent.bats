@@ -363,17 +363,21 @@ END
 }
 
 # A machine may have a CUPTI of NVIDIA's where ours is looked for: without a driver it refuses, and that is said, too.
-@test "gpu: NVTX before CUDA begins, or without: that its ranges are missing is said" {
+@test "gpu: NVTX before CUDA begins, and in processes without CUDA" {
     record early
     as_it_ran
-    [ "$(grep -c '^mark|step ' events)" = 2 ]
+    [ "$(grep -c '^mark|step ' events)" = 5 ]
     [ "$(counter processes)" = 1 ]
-    grep -q 'NVTX ranges of process [0-9]* are missing that ended before CUDA began' err
     unset FAKE_CUPTI_TRUTH
-    record marks
-    grep -q 'NVTX ranges of process [0-9]* are missing (it has not begun with CUDA' s/meta.json
-    record steps
-    ! grep -q 'NVTX ranges' err
+    record workers
+    events
+    for n in 0 1 2; do
+        [ "$(grep -c "^mark|step $n|" events)" = 3 ]
+    done
+    [ "$(counter processes)" = 3 ]
+    [ "$("$WPROF" show --units step s | awk '$1 == "step" { print $4 }' | sort | uniq -c | awk '$1 == 3' | wc -l)" = 3 ] # pids
+    grep -q 'CUDA was never initialised in the 3 processes that mark by NVTX' s/meta.json
+    ! grep -q 'warning: GPU' err
 }
 
 @test "gpu: an agent that may not write, and an environment that was cleared: CUDA was there, and that is said" {

@@ -127,6 +127,53 @@ END
     for dirs in real real:fake; do
         LD_LIBRARY_PATH=${dirs//real/$PWD/real}:$PWD/${dirs#*:} "$WPROF" record -o s --force --tier C --collect gpu,cpu -- ./ranges 2>err
         grep -q 'no kernels of process [0-9]*: CUPTI refuses, its error [0-9]* (it can.t connect to the driver' err
-        grep -q 'NVTX ranges of process [0-9]* are missing (CUPTI has none)' err
+        "$WPROF" show --units step s >steps
+        [ "$(grep -c '^ *step [01] ' steps)" = 2 ] # NVTX needs no CUPTI
     done
+}
+
+@test "nvtx: all that NVTX's own headers call: domains, registered strings, wide characters, ranges of the process" {
+    need_headers
+    cat >"$BATS_TEST_TMPDIR/ranges.c" <<'END'
+#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+int main(void)
+{
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("ours");
+    nvtxEventAttributes_t attributes = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                        .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
+    nvtxRangeId_t range = nvtxRangeStartA("all of it");
+    char text[32];
+
+    attributes.message.registered = nvtxDomainRegisterStringA(domain, "iteration 1");
+    nvtxDomainRangePushEx(domain, &attributes);
+    nvtxRangePushW(L"batch_2");
+    nvtxDomainRangePop(domain); /* of its domain: not the last one of the thread */
+    nvtxRangePop();
+    nvtxRangePop(); /* one too many */
+    attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    attributes.message.ascii = "moment";
+    nvtxDomainMarkEx(domain, &attributes);
+    for (int i = 0; i < 100; i++) {
+        snprintf(text, sizeof(text), "deep %d", i);
+        nvtxRangePushA(text);
+    }
+    for (int i = 0; i < 100; i++)
+        nvtxRangePop();
+    nvtxRangePushA("step 3");
+    nvtxRangePop();
+    nvtxRangeEnd(range);
+    return 0;
+}
+END
+    cd "$BATS_TEST_TMPDIR"
+    "${CC:-cc}" "${INCLUDE[@]}" -o ranges ranges.c -ldl 2>/dev/null || skip "needs NVTX's headers"
+    "$WPROF" record -q -o s --tier C --collect gpu,cpu -- ./ranges
+    WPROF_SESSION=s "$BUILD/tests/unit/test_gpu_session" >events
+    for name in 'all of it' 'iteration 1' 'batch 2' moment 'deep 0' 'deep 63' 'step 3'; do
+        [ "$(grep -c "^mark|$name|" events)" = 1 ]
+    done
+    [ "$(grep -c '^mark|deep' events)" = 64 ]
+    # "batch 2" goes on behind "iteration 1"
+    awk -F'|' '$2 == "iteration 1" { i = $5 + $6 } $2 == "batch 2" { b = $5 + $6 } END { exit !(b >= i) }' events
 }

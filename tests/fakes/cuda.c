@@ -334,10 +334,37 @@ FN(cudaGetDevice, int *device)
 
 /* ---- NVTX ---- */
 
-static void nvtx(int flags, uint32_t id, const char *text)
+/* As nvtx3/nvtxDetail/nvtxTypes.h has it: whoever is loaded puts functions into the slots of the module
+ * "core". */
+enum { NVTX_MARK_A = 2, NVTX_PUSH_A = 9, NVTX_POP = 11, NVTX_SLOTS = 16 };
+
+static void (*nvtx_slots[NVTX_SLOTS])(void);
+
+static int nvtx_module(int module, void (***table[])(void), unsigned *n)
+{
+    static void (**slots[NVTX_SLOTS])(void);
+
+    for (int i = 0; i < NVTX_SLOTS; i++)
+        slots[i] = &nvtx_slots[i];
+    *table = slots;
+    *n = NVTX_SLOTS;
+    return module == 1;
+}
+
+static const void *nvtx_table(uint32_t table)
+{
+    static const struct {
+        size_t size;
+        int (*module)(int module, void (***table[])(void), unsigned *n);
+    } callbacks = {sizeof(callbacks), nvtx_module};
+
+    return table == 1 ? &callbacks : NULL;
+}
+
+static void *nvtx(int number)
 {
     const char *path = getenv("NVTX_INJECTION64_PATH");
-    int (*inject)(void *) = NULL;
+    int (*inject)(const void *(*)(uint32_t)) = NULL;
     void *library;
 
     if (!d.nvtx_asked++ && path) {
@@ -345,30 +372,31 @@ static void nvtx(int flags, uint32_t id, const char *text)
         if (library)
             *(void **)&inject = dlsym(library, "InitializeInjectionNvtx2");
         if (inject)
-            inject(&d);
+            inject(nvtx_table);
     }
-    if (cupti())
-        cupti()->mark(flags, id, text);
+    return (void *)nvtx_slots[number];
 }
-
-static __thread uint32_t open_marks[64], open_n;
 
 FN(nvtxRangePushA, const char *text)
 {
-    open_marks[open_n++ & 63] = __atomic_add_fetch(&d.next_mark, 1, __ATOMIC_RELAXED);
-    nvtx(2, open_marks[(open_n - 1) & 63], strdup(text));
-    return 0;
+    int (*push)(const char *) = (int (*)(const char *))nvtx(NVTX_PUSH_A);
+
+    return push ? push(text) : -2;
 }
 
 FN(nvtxRangePop, void)
 {
-    nvtx(4, open_marks[--open_n & 63], NULL);
-    return 0;
+    int (*pop)(void) = (int (*)(void))nvtx(NVTX_POP);
+
+    return pop ? pop() : -2;
 }
 
 FN(nvtxMarkA, const char *text)
 {
-    nvtx(1, __atomic_add_fetch(&d.next_mark, 1, __ATOMIC_RELAXED), strdup(text));
+    void (*mark)(const char *) = (void (*)(const char *))nvtx(NVTX_MARK_A);
+
+    if (mark)
+        mark(text);
     return 0;
 }
 

@@ -56,7 +56,7 @@ static struct {
     size_t n;
     uint64_t records, kernels, dropped;
     uint32_t correlation;
-    int nvtx, system_ids;
+    int system_ids;
 } s = {.lock = PTHREAD_MUTEX_INITIALIZER, .correlation = 100};
 
 static int fault(const char *what)
@@ -247,25 +247,6 @@ static void memory(uint32_t correlation, int operation, uint64_t address, uint64
     add(r, sizeof(r), t);
 }
 
-static void mark(int flags, uint32_t id, const char *text)
-{
-    uint8_t r[MARKER_SIZE] = {12};
-    uint64_t t = now();
-
-    if (!s.nvtx)
-        return;
-    if (s.nvtx < 0)
-        raise(SIGSEGV);
-    put(r, 4, (uint64_t)flags, 4);
-    put(r, 8, theirs(t), 8);
-    put(r, 16, id, 4);
-    put(r, 20, 2, 4);
-    put(r, 24, (uint64_t)getpid(), 4);
-    put(r, 28, thread_id(), 4);
-    put(r, 40, (uintptr_t)text, 8);
-    add(r, sizeof(r), t);
-}
-
 /* ---- calls ---- */
 
 static uint32_t number_of(int domain, const char *name)
@@ -355,7 +336,7 @@ API int fake_subscribed(void)
     return s.callback != NULL;
 }
 
-API const struct fake_cupti fake_cupti = {enter, leave, ran, graph_ran, synced, memory, mark, node};
+API const struct fake_cupti fake_cupti = {enter, leave, ran, graph_ran, synced, memory, node};
 
 /* ---- CUPTI's functions ---- */
 
@@ -586,12 +567,5 @@ FN(cuptiActivityEnableRuntimeApi, uint32_t cbid, uint8_t on)
 FN(cuptiGetGraphNodeId, void *n, uint64_t *id)
 {
     *id = *(const uint64_t *)n;
-    return 0;
-}
-
-/* NVIDIA's takes it without a driver, too: then each call of NVTX ends the program. */
-FN(cuptiNvtxInitialize2, void *table)
-{
-    s.nvtx = !table ? 0 : s.callback ? 1 : -1;
     return 0;
 }

@@ -22,7 +22,6 @@ struct fake_cupti {
     void (*graph_ran)(const struct fake_ran *r); /* a whole graph */
     void (*sync)(uint32_t correlation, uint32_t stream, uint64_t start, uint64_t end, int result);
     void (*memory)(uint32_t correlation, int operation, uint64_t address, uint64_t bytes);
-    void (*mark)(int flags, uint32_t id, const char *text);
     void (*node)(int cbid, void *node, void *original);
 };
 
