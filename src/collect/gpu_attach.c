@@ -14,20 +14,30 @@ enum { LOOK_AT = 64 }; /* processes whose mappings are looked at, at most */
 
 /* Those that a program calls by name; a library that lacks one has others. */
 static const char *const driver[] = {
-    "cuLaunchKernel",       "cuLaunchKernel_ptsz", "cuLaunchKernelEx", "cuLaunchKernelEx_ptsz",
-    "cuGraphLaunch",        "cuGraphLaunch_ptsz",  "cuMemcpyAsync",    "cuMemcpyHtoDAsync_v2",
-    "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoD_v2",     "cuMemcpyDtoH_v2",  "cuMemsetD8Async",
-    "cuStreamSynchronize",  "cuEventSynchronize",  "cuCtxSynchronize", "cuLaunchCooperativeKernel",
+    "cuLaunchKernel",      "cuLaunchKernelEx",     "cuLaunchCooperativeKernel", "cuGraphLaunch",
+    "cuMemcpyAsync",       "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",      "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyHtoD_v2",     "cuMemcpyDtoH_v2",      "cuMemsetD8Async",           "cuMemsetD32Async",
+    "cuStreamSynchronize", "cuEventSynchronize",   "cuCtxSynchronize",
 };
 
 static const char *const runtime[] = {
-    "cudaLaunchKernel",      "cudaLaunchKernel_ptsz",
-    "cudaLaunchKernelExC",   "cudaLaunchCooperativeKernel",
-    "cudaGraphLaunch",       "cudaMemcpy",
-    "cudaMemcpyAsync",       "cudaMemsetAsync",
-    "cudaStreamSynchronize", "cudaEventSynchronize",
+    "cudaLaunchKernel",
+    "cudaLaunchKernelExC",
+    "cudaLaunchCooperativeKernel",
+    "cudaGraphLaunch",
+    "cudaMemcpy",
+    "cudaMemcpyAsync",
+    "cudaMemsetAsync",
+    "cudaStreamSynchronize",
+    "cudaEventSynchronize",
     "cudaDeviceSynchronize",
 };
+
+/* What is one function to who writes programs: those for a default stream of each thread, and what nvcc makes
+ * of <<<>>> since CUDA 13. None of them goes through another. */
+static const struct {
+    const char *before, *after;
+} variants[] = {{"", ""}, {"", "_ptsz"}, {"__", ""}, {"__", "_ptsz"}};
 
 _Static_assert(ARRAY_SIZE(driver) + ARRAY_SIZE(runtime) <= WIRE_GPU_CALLS, "each has a place of its own");
 
@@ -48,10 +58,14 @@ static void attach_all(struct gpu_attach *a, const char *path, const char *const
     size_t done = 0;
     struct err e = {0};
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n * ARRAY_SIZE(variants); i++) {
+        const char *name = names[i / ARRAY_SIZE(variants)];
+        size_t v = i % ARRAY_SIZE(variants);
         struct err why = {0};
+        char symbol[64];
 
-        if (!bpfside_gpu_attach(a->trace->bpf, path, names[i], (uint32_t)place_of(a, names[i]), &why))
+        snprintf(symbol, sizeof(symbol), "%s%s%s", variants[v].before, name, variants[v].after);
+        if (!bpfside_gpu_attach(a->trace->bpf, path, symbol, (uint32_t)place_of(a, name), &why))
             done++;
         else
             e = why;
@@ -114,13 +128,18 @@ static void look_for_libraries(struct gpu_attach *a)
     vec_release(&all.list);
 }
 
+static int is_runtime(const char *call)
+{
+    return !strncmp(call, "cuda", 4);
+}
+
 static uint32_t work_of(struct gpu_attach *a, struct gpu_attach_call *c)
 {
     struct gpu_work key;
 
     memset(&key, 0, sizeof(key)); /* compared by its bytes */
     key.name = strtab_add(&a->ctx->store->strings, c->name);
-    key.op = strncmp(c->name, "cuda", 4) ? GPU_DRIVER : GPU_RUNTIME;
+    key.op = is_runtime(c->name) ? GPU_RUNTIME : GPU_DRIVER;
     return c->work = gpu_works_add(&a->ctx->store->gpus, &key);
 }
 
@@ -175,17 +194,20 @@ static const enum metric_id metrics[GPU_ATTACH_KINDS] = {METRIC_ID_GPU_LAUNCHES,
 
 static void count(struct gpu_attach *a)
 {
-    uint64_t sums[GPU_ATTACH_KINDS] = {0}, ts = a->ctx->now();
+    uint64_t sums[2][GPU_ATTACH_KINDS] = {0}, ts = a->ctx->now();
 
     for (size_t i = 0; i < a->ncalls; i++) {
         struct wire_gpu_calls sum;
 
         bpfside_gpu_calls(a->trace->bpf, (uint32_t)i, &sum);
         a->calls[i].last = sum.calls;
-        sums[kind_of(a->calls[i].name)] += sum.calls;
+        sums[is_runtime(a->calls[i].name)][kind_of(a->calls[i].name)] += sum.calls;
     }
-    for (int i = 0; a->ncalls && i < GPU_ATTACH_KINDS; i++)
-        metrics_count(&a->out, &a->rates[i], (struct metrics_key){.id = metrics[i]}, ts, sums[i]);
+    for (int i = 0; a->ncalls && i < GPU_ATTACH_KINDS; i++) { /* the runtime's calls call the driver's */
+        uint64_t sum = sums[0][i] > sums[1][i] ? sums[0][i] : sums[1][i];
+
+        metrics_count(&a->out, &a->rates[i], (struct metrics_key){.id = metrics[i]}, ts, sum);
+    }
 }
 
 int gpu_attach_start(struct gpu_attach *a, struct err *e)

@@ -11,6 +11,7 @@ setup_file() {
         fake cupti "libcupti.so.$n" "-DCUPTI_MAJOR=$n"
     done
     fake cuda libcuda.so.1
+    fake cudart libcudart.so.13
     fake torch libtorch_cpu.so -Wl,-soname,libtorch_cpu.so
 }
 
@@ -476,7 +477,8 @@ EOF
     wait $pid
     wait $recorder
     events
-    [ "$(counter calls.cuLaunchKernel)" = 40 ]
+    [ "$(counter calls.cuLaunchKernel)" = 50 ]
+    [ "$(counter calls.cudaLaunchKernel)" = 10 ] # __cudaLaunchKernel, as nvcc makes it since CUDA 13
     [ "$(counter calls.cuStreamSynchronize)" = 20 ]
     grep -q '^driver|cuLaunchKernel|.*attached (gpu.py:.*launch (gpu.py:.*cuLaunchKernel$' events
     ! grep -q '^kernel' events
@@ -484,11 +486,11 @@ EOF
     grep -q 'times of kernels are missing' err
     "$WPROF" show --gpu --json s 2>/dev/null | "$PYTHON" -c 'import json, sys
 calls = {r["name"]: r["count"] for r in json.load(sys.stdin)["calls"]}
-assert calls["cuLaunchKernel"] == 40 and calls["cuStreamSynchronize"] == 20, calls'
+assert calls["cuLaunchKernel"] == 50 and calls["cudaLaunchKernel"] == 10 and calls["cuStreamSynchronize"] == 20, calls'
     "$WPROF" show --gpu s 2>&1 >/dev/null | grep -q 'calls are counted, times of kernels are missing'
     "$WPROF" show --metrics --json s 2>/dev/null | "$PYTHON" -c 'import json, sys
 rows = [r for r in json.load(sys.stdin)["metrics"] if r["metric"] == "gpu.launches"]
-assert rows and rows[0]["total"] == 40, rows'
+assert rows and rows[0]["total"] == 50, rows'
 }
 
 @test "gpu: the library shows three symbols, links nothing that aborts, and needs no C library newer than 2.17" {

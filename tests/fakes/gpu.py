@@ -320,11 +320,14 @@ def two():
 
 def attached():
     """Once the file `go` is there: what a recorder that came later is to see."""
+    runtime = ctypes.CDLL("libcudart.so.13")
     while not os.path.exists("go"):
         time.sleep(0.02)
+    f = function("compiled@100")
     for _ in range(10):
         forward(3)
         backward(1)
+        getattr(runtime, "__cudaLaunchKernel")(f, ctypes.c_void_p(1))
         wait()
         time.sleep(0.02)
 
