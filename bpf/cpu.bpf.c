@@ -59,7 +59,7 @@ static __always_inline void cpu_take(struct bpf_perf_event_data *ctx)
     out = &s->sample;
     t = bpf_get_current_task_btf();
     out->head.type = WIRE_SAMPLE;
-    out->head.ts = bpf_ktime_get_ns();
+    out->head.ts = clock_now();
     out->weight = ctx->sample_period;
     out->cpu = cpu;
     out->pad = 0;

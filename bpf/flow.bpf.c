@@ -188,13 +188,13 @@ static __always_inline struct wire_flow *flow_new(const struct wire_flow_key *k)
         return 0;
     __sync_fetch_and_add(&flow_entries, 1);
     task_describe(&f->task, bpf_get_current_task_btf());
-    f->first = bpf_ktime_get_ns();
+    f->first = clock_now();
     return f;
 }
 
 static __always_inline void flow_count(struct wire_flow *f, int direction, __u64 bytes)
 {
-    __u64 now = bpf_ktime_get_ns();
+    __u64 now = clock_now();
 
     if (!f->messages[direction])
         f->begun[direction] = now;

@@ -74,7 +74,7 @@ static __always_inline void gpu_called(void *ctx)
     struct wire_gpu_calls *n = bpf_map_lookup_elem(&gpu_calls, &which);
     struct stack_scratch *s = bpf_map_lookup_elem(&gpu_scratch, &cpu);
     struct gpu_cpu *c = bpf_map_lookup_elem(&gpu_cpus, &cpu);
-    __u64 ts = bpf_ktime_get_ns();
+    __u64 ts = clock_now();
 
     if (!p || !n || !s || !c)
         return;

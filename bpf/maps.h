@@ -143,6 +143,16 @@ extern const volatile __u32 config_row_sets;
 
 extern const volatile __u32 config_clock; /* measure our own time: the kernel doesn't do it for us */
 
+/* What wprof's time namespace adds to the kernel's clocks. */
+extern const volatile __s64 config_monotonic_ahead;
+extern const volatile __s64 config_boottime_ahead;
+
+/* CLOCK_MONOTONIC as wprof itself reads it; the kernel's own does for differences. */
+static __always_inline __u64 clock_now(void)
+{
+    return bpf_ktime_get_ns() + (__u64)config_monotonic_ahead;
+}
+
 static __always_inline struct wire_lost *lost_here(void)
 {
     __u32 zero = 0;

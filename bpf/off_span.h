@@ -49,7 +49,7 @@ static __always_inline int off_send_sums(struct off_task *o, struct task_struct 
         return -1;
     r->head.type = WIRE_SHORT;
     r->head.size = sizeof(*r);
-    r->head.ts = o->since ? o->since : bpf_ktime_get_ns();
+    r->head.ts = o->since ? o->since : clock_now();
     r->ended = ended;
     r->pad = 0;
     task_describe(&r->task, t);

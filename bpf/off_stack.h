@@ -127,7 +127,7 @@ static __always_inline int off_send_stack(struct off_cpu *c, struct off_bucket *
     }
     if (off_output(c, s, size))
         return -1;
-    after = bpf_ktime_get_ns();
+    after = clock_now();
     if (b)
         b->tokens -= after - ts;
     c->stats.walks += type != WIRE_WAKER || !pad;

@@ -15,6 +15,8 @@ __u64 own_pidns = 0;
 const volatile __u32 config_whole_machine = 0;
 const volatile __u32 config_row_sets = ROW_SETS;
 const volatile __u32 config_clock = 0;
+const volatile __s64 config_monotonic_ahead = 0;
+const volatile __s64 config_boottime_ahead = 0;
 
 static __always_inline void control_lost(void)
 {
@@ -28,7 +30,7 @@ static __always_inline void head_fill(struct wire_head *h, __u32 type, __u32 siz
 {
     h->type = type;
     h->size = size;
-    h->ts = bpf_ktime_get_ns();
+    h->ts = clock_now();
 }
 
 /* Run once, by hand (BPF_PROG_TEST_RUN), in wprof's own context. */

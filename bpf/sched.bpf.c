@@ -227,7 +227,7 @@ int BPF_PROG(off_switch, _Bool preempt, struct task_struct *prev, struct task_st
 
     if (o) {
         c = off_here();
-        now = bpf_ktime_get_ns();
+        now = clock_now();
         if (c)
             off_came(c, o, next, now, 0);
     }
@@ -236,7 +236,7 @@ int BPF_PROG(off_switch, _Bool preempt, struct task_struct *prev, struct task_st
         return now ? cost_end(t0) : 0;
     c = off_here();
     if (c)
-        off_left(c, ctx, o, prev, preempt, now ? now : bpf_ktime_get_ns());
+        off_left(c, ctx, o, prev, preempt, now ? now : clock_now());
     return cost_end(t0);
 }
 
@@ -286,7 +286,7 @@ int BPF_PROG(off_waking, struct task_struct *p)
 
     if (!o || !o->out || o->woken || (o->flags & WIRE_SPAN_PREEMPTED))
         return 0;
-    now = bpf_ktime_get_ns();
+    now = clock_now();
     o->woken = now;
     waited = now - (o->wait.reason == off_config.gil ? o->gil_since : o->out);
     if (waited < off_config.min_ns)
@@ -315,7 +315,7 @@ int BPF_PROG(off_wakeup, struct task_struct *p)
     struct off_task *o = bpf_task_storage_get(&off_tasks, p, 0, 0);
 
     if (o && o->out && !o->queued && !(o->flags & WIRE_SPAN_PREEMPTED))
-        o->queued = bpf_ktime_get_ns();
+        o->queued = clock_now();
     return 0;
 }
 
@@ -329,7 +329,7 @@ static __always_inline void off_open(struct off_task *o, struct task_struct *t, 
     o->woken = o->queued = 0;
     o->cpu = bpf_get_smp_processor_id();
     o->exact.ran = t->se.sum_exec_runtime;
-    o->out = bpf_ktime_get_ns();
+    o->out = clock_now();
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -459,9 +459,9 @@ int off_end(struct bpf_iter__task *ctx)
         return 0;
     off_late_give_up(c, o, t);
     if (t->on_cpu)
-        off_untold(c, o, t, bpf_ktime_get_ns());
+        off_untold(c, o, t, clock_now());
     o->flags |= WIRE_SPAN_OPEN;
-    off_came(c, o, t, bpf_ktime_get_ns(), 1);
+    off_came(c, o, t, clock_now(), 1);
     if (o->since)
         off_send_sums(o, t, 0);
     return 0;

@@ -7,17 +7,20 @@
 
 #include <bpf/bpf_core_read.h>
 
-/* When it began; of a task that the verifier does not trust. */
+/* When it began, as /proc tells wprof; of a task that the verifier does not trust. */
 static __always_inline __u64 task_start_of(struct task_struct *t)
 {
-    if (bpf_core_field_exists(t->start_boottime))
-        return BPF_CORE_READ(t, start_boottime);
-    return BPF_CORE_READ((struct task_struct___old *)t, real_start_time);
+    __u64 start = bpf_core_field_exists(t->start_boottime)
+                      ? BPF_CORE_READ(t, start_boottime)
+                      : BPF_CORE_READ((struct task_struct___old *)t, real_start_time);
+
+    return start + (__u64)config_boottime_ahead;
 }
 
 static __always_inline __u64 task_start(struct task_struct *t)
 {
-    return bpf_core_field_exists(t->start_boottime) ? t->start_boottime : task_start_of(t);
+    return bpf_core_field_exists(t->start_boottime) ? t->start_boottime + (__u64)config_boottime_ahead
+                                                    : task_start_of(t);
 }
 
 /* A field of pid's entry for a level: read by a helper, for the verifier allows no arithmetic with pointers

@@ -55,7 +55,7 @@ static __always_inline void used_fill(struct wire_used *r, struct used_task *u, 
 {
     r->head.type = WIRE_USED;
     r->head.size = sizeof(*r);
-    r->head.ts = bpf_ktime_get_ns();
+    r->head.ts = clock_now();
     task_describe(&r->task, t);
     r->run = BPF_CORE_READ(t, se.sum_exec_runtime);
     r->delay = BPF_CORE_READ(t, sched_info.run_delay);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "platform/clock.h"
 #include "platform/probe.h"
 
 #include <bpf/bpf.h>
@@ -184,10 +185,12 @@ enum { WITH_OFF = 1, WITH_USED = 2, WITH_FLOWS = 4, WITH_EXITS = 8, WITH_LATE = 
 static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, unsigned with)
 {
     struct bpf_program *progs[OFF_PROGRAMS], *used_progs[USED_PROGRAMS], *flow_progs[FLOW_PROGRAMS];
+    struct clock_ahead ahead;
 
     b->skel = wprof_bpf__open();
     if (!b->skel)
         return errno;
+    clock_ahead_read(&ahead);
     off_programs(b, progs);
     used_programs(b, used_progs);
     flow_programs(b, flow_progs);
@@ -204,6 +207,8 @@ static int open_and_load(struct bpfside *b, const struct bpfside_settings *how, 
     bpf_program__set_autoload(b->skel->progs.gpu_call, b->gpu_wanted);
     b->skel->rodata->config_whole_machine = how->whole_machine;
     b->skel->rodata->config_clock = b->stats_fd < 0;
+    b->skel->rodata->config_monotonic_ahead = ahead.monotonic;
+    b->skel->rodata->config_boottime_ahead = ahead.boottime;
     b->skel->rodata->config_late = (with & WITH_LATE) != 0;
     b->skel->rodata->config_row_sets = /* what does for four CPUs, as often as there are so many */
         bpf_map__max_entries(b->skel->maps.row_sets) * ((how->cpus + 3) / 4);

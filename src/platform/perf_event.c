@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "platform/clock.h"
 #include "platform/probe.h"
 
 #include <errno.h>
@@ -193,8 +194,11 @@ int perf_ring_open(struct perf_ring *r, uint32_t cpu, struct err *e)
         .watermark = 1,
         .wakeup_watermark = RING_PAGES / 4 * 4096,
     };
+    struct clock_ahead ahead;
 
-    *r = (struct perf_ring){.fd = perf_open(&a, (int)cpu), .size = RING_PAGES * page};
+    clock_ahead_read(&ahead);
+    *r = (struct perf_ring){
+        .fd = perf_open(&a, (int)cpu), .size = RING_PAGES * page, .ahead = ahead.monotonic};
     if (r->fd < 0)
         return err_sys(e, errno, "open a perf event for mappings on CPU %u", cpu);
     r->base = mmap(NULL, page + r->size, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
@@ -325,7 +329,9 @@ int perf_ring_next(struct perf_ring *r, struct perf_record *out)
     size_t n;
 
     while ((p = perf_ring_raw(r, &n)))
-        if (perf_record_parse(p, n, out))
+        if (perf_record_parse(p, n, out)) {
+            out->ts += (uint64_t)r->ahead;
             return 1;
+        }
     return 0;
 }

@@ -64,6 +64,7 @@ struct perf_ring {
     size_t size;   /* of the data area */
     uint8_t *copy; /* of a record that wraps around */
     uint64_t tail;
+    int64_t ahead; /* what is added to the kernel's times: see clock.h */
 };
 
 /* Records of all processes on one CPU. -1 with `e`. */
@@ -77,7 +78,8 @@ int perf_ring_next(struct perf_ring *r, struct perf_record *out);
  * empty. */
 const uint8_t *perf_ring_raw(struct perf_ring *r, size_t *n);
 
-/* The bytes of one record, header included. 1: of interest; 0: not, or malformed. */
+/* The bytes of one record, header included; its time is the kernel's. 1: of interest; 0: not, or malformed.
+ */
 int perf_record_parse(const uint8_t *p, size_t n, struct perf_record *out);
 
 #endif

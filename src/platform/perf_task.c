@@ -2,6 +2,7 @@
 #include "platform/perf_task.h"
 
 #include "base/mem.h"
+#include "platform/clock.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -39,9 +40,14 @@ static uint32_t stack_bytes(uint64_t hz)
 int perf_task_init(struct perf_task *t, const struct pfm_event *ev, uint64_t hz, struct err *e)
 {
     struct cpu_list cpus = {0};
+    struct clock_ahead ahead;
 
-    *t = (struct perf_task){
-        .event = *ev, .frequency = hz, .stack_bytes = stack_bytes(hz), .kernel = !ev->exclude_kernel};
+    clock_ahead_read(&ahead);
+    *t = (struct perf_task){.event = *ev,
+                            .frequency = hz,
+                            .stack_bytes = stack_bytes(hz),
+                            .kernel = !ev->exclude_kernel,
+                            .ahead = ahead.monotonic};
     if (ev->time)
         t->period = perf_next_prime(1000000000u / hz);
     if (perf_cpus_online(&cpus, e) < 0)
@@ -268,7 +274,7 @@ static int parse_comm(struct bytes b, struct perf_task_record *out)
     return 1;
 }
 
-int perf_task_parse(const struct perf_task *t, const uint8_t *p, size_t n, struct perf_task_record *out)
+static int parse_record(const struct perf_task *t, const uint8_t *p, size_t n, struct perf_task_record *out)
 {
     struct perf_event_header h;
     struct bytes b = {p + sizeof(h), n - sizeof(h)};
@@ -302,4 +308,13 @@ int perf_task_parse(const struct perf_task *t, const uint8_t *p, size_t n, struc
         return !take(&b, &out->code.lost, 8);
     }
     return 0;
+}
+
+int perf_task_parse(const struct perf_task *t, const uint8_t *p, size_t n, struct perf_task_record *out)
+{
+    if (!parse_record(t, p, n, out))
+        return 0;
+    out->ts += (uint64_t)t->ahead;
+    out->code.ts += (uint64_t)t->ahead;
+    return 1;
 }

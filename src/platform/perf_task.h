@@ -19,6 +19,7 @@ struct perf_task {
     uint32_t stack_bytes; /* of a copy */
     uint64_t period;      /* ns, of a clock; 0: the kernel adjusts it to the frequency */
     int kernel;           /* the kernel's side is sampled, too */
+    int64_t ahead;        /* what is added to the kernel's times: see clock.h */
     VEC(uint32_t) cpus;
     VEC(struct perf_ring) rings; /* one for each of cpus, of the first event there */
     VEC(int) fds;                /* of all other events */

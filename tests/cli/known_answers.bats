@@ -125,6 +125,25 @@ resolved() {
     holds "$(samples s burn_from_jit) > 300"
 }
 
+@test "a time namespace: times of samples and waits are of the session's clock, processes are there once" {
+    need_command unshare
+    unshare -T --monotonic 777 --boottime 5555 -f true 2>/dev/null || skip "needs time namespaces"
+    for tier in A B; do
+        rm -rf s
+        unshare -T --monotonic 777 --boottime 5555 -f "$WPROF" record -q -F 499 --tier $tier -o s -- \
+            "$WORKLOADS/split" 0.3
+        [ "$(meta s tier)" = $tier ]
+        "$WPROF" query --format csv s "SELECT 'n', count(*), min(ts), max(ts) FROM samples
+            UNION ALL SELECT kind, count(*), min(ts), max(ts) FROM spans WHERE kind IN ('offcpu', 'runq') GROUP BY kind" >times
+        python3 - "$(meta s duration_s)" <<'END'
+import csv, sys
+for what, n, first, last in list(csv.reader(open("times")))[1:]:
+    assert int(n) and 0 <= int(first) <= int(last) <= (float(sys.argv[1]) + 1) * 1e9, (what, n, first, last)
+END
+        [ "$("$WPROF" query --format csv s "SELECT count(*) FROM nodes WHERE kind = 'process' AND label LIKE 'split (%'" | tail -1)" = 1 ]
+    done
+}
+
 @test "chroot in a mount namespace of its own" {
     need_command unshare
     mkdir -p jail/bin

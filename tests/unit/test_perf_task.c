@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tiers B and C read: perf's records about own processes, and the texts of /proc about threads. */
 #include "base/buf.h"
+#include "platform/clock.h"
 #include "platform/perf_task.h"
 #include "platform/proctask.h"
 
@@ -100,6 +101,27 @@ static void test_sample(void **state)
     assert_int_equal(out.sample.stack_n, 8);
     assert_memory_equal(out.sample.stack, "\x34\x12", 2);
     buf_release(&r.b);
+}
+
+/* In a time namespace the kernel's clock is another one than what everything else tells. */
+static void test_times(void **state)
+{
+    const struct perf_task t = {.ahead = -9};
+    struct perf_task_record out;
+    struct clock_ahead ahead;
+    struct record r;
+
+    (void)state;
+    begin(&r, PERF_RECORD_SWITCH, 0);
+    add_trailer(&r);
+    ((struct perf_event_header *)(void *)r.b.data)->size = (uint16_t)r.b.len;
+    assert_int_equal(perf_task_parse(&t, (const uint8_t *)r.b.data, r.b.len, &out), 1);
+    assert_int_equal(out.ts, 90);
+    buf_release(&r.b);
+    clock_ahead_parse("monotonic         777         5\nboottime           -2 999999999\n", &ahead);
+    assert_true(ahead.monotonic == 777000000005 && ahead.boottime == -1000000001);
+    clock_ahead_parse("what is this\nboottime 1", &ahead);
+    assert_true(!ahead.monotonic && !ahead.boottime);
 }
 
 /* A thread of the kernel's, or one that ends: no registers, no stack. */
@@ -302,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sample),
         cmocka_unit_test(test_sample_without_user),
+        cmocka_unit_test(test_times),
         cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_switches),
         cmocka_unit_test(test_births_and_names),
