@@ -43,6 +43,13 @@ static void put_clocks(const struct ranks *r, struct buf *out)
                  units_duration(error, sizeof(error), worst));
 }
 
+static void put_open(const struct ranks *r, struct buf *out)
+{
+    if (r->open)
+        buf_addf(out, "%zu of the ranks' %ss went on when their recordings ended: left out.\n", r->open,
+                 strtab_get(&r->units.strings, r->choice.kind));
+}
+
 enum { DID_NAMED = 3 };
 
 /* "rank 2 on node1 came last in 9 of 10 steps, and the others waited 1.4 s for it: it was on CPU in f 92 %,
@@ -96,6 +103,7 @@ int show_ranks(const struct session *s, uint64_t top, const struct text_style *s
         if (ranks_is_straggler(&r, i))
             put_straggler(&r, i, out);
     put_clocks(&r, out);
+    put_open(&r, out);
     ranks_did_table(&t, &r, did);
     show_table_text(&t, "What those that came last did while at least half of the others waited", style, out);
     ranks_steps_table(&t, &r, (size_t)top);
@@ -119,6 +127,7 @@ int show_ranks_json(const struct session *s, uint64_t top, struct json_writer *w
     ranks_steps_table(&t, &r, (size_t)top);
     show_table_json(&t, "ranks_steps", w);
     json_str(w, "ranks_steps_kind", r.kind);
+    json_u64(w, "ranks_steps_open", r.open);
     ranks_did_table(&t, &r, (size_t)top);
     show_table_json(&t, "ranks_did", w);
     json_array(w, "stragglers");

@@ -96,6 +96,12 @@ static void add_steps(struct ranks *r, const struct piece *p, size_t n)
     }
 }
 
+/* Who ended in a step ended it: a program's last one has no other end. Else the recording cut it off. */
+static int is_cut_off(const struct ranks *r, const struct unit *u)
+{
+    return u->open && (!u->task || !r->s->store.tasks.list.a[u->task - 1].last_ns);
+}
+
 static void find_steps(struct ranks *r)
 {
     VEC(struct piece) all = {0};
@@ -106,8 +112,10 @@ static void find_steps(struct ranks *r)
         const struct unit *u = &r->units.list.a[unit];
         uint32_t rank = r->waits.rank_of[u->task];
 
-        if (!rank || u->open)
+        if (!rank || is_cut_off(r, u)) {
+            r->open += rank != 0;
             continue;
+        }
         *vec_push(&all) = (struct piece){u->id, (uint32_t)(*map_put(&seen, (uint64_t)u->id << 32 | rank))++,
                                          rank - 1, unit};
     }

@@ -45,6 +45,7 @@ struct ranks {
     VEC(struct ranks_did) did; /* by rank, the longest first */
     uint64_t *last,
         *others;      /* by rank: in how many steps it came last; how long others waited then, in sum */
+    size_t open;      /* steps that went on when their recording ended, in sum of all ranks: left out */
     const char *kind; /* of the steps; NULL: there are none, it is the whole time */
 };
 

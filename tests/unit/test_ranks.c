@@ -162,6 +162,35 @@ static void nobody_is_late(void **state)
     merge_fixture_release(&x.one[0]);
 }
 
+/* The last step of all ranks is open: it ended with the programs, or was cut off by the recordings' ends. */
+static void open_steps(int ended, size_t steps, size_t open)
+{
+    struct merged x;
+    struct ranks r;
+
+    merged_init(&x, 1);
+    for (size_t i = 0; i < x.s.store.events.n; i++) {
+        struct event *ev = &x.s.store.events.a[i];
+
+        if (ev->kind == EVENT_MARKER && !strcmp(strtab_get(&x.s.store.strings, ev->metric), "step 19"))
+            ev->flags |= EVENT_OPEN;
+    }
+    for (size_t i = 0; i < x.s.store.tasks.list.n; i++)
+        x.s.store.tasks.list.a[i].last_ns = ended ? x.s.meta.end_mono : 0;
+    ranks_init(&r, &x.s);
+    assert_int_equal(r.steps.n, steps);
+    assert_int_equal(r.open, open);
+    ranks_release(&r);
+    merged_release(&x);
+}
+
+static void a_programs_end_ends_its_step(void **state)
+{
+    (void)state;
+    open_steps(1, MERGE_STEPS, 0);
+    open_steps(0, MERGE_STEPS - 1, RANKS);
+}
+
 static void one_recording_has_no_ranks(void **state)
 {
     struct session s;
@@ -182,6 +211,7 @@ int main(void)
         cmocka_unit_test(the_report_names_it),
         cmocka_unit_test(nobody_is_late),
         cmocka_unit_test(functions_of_communication_tell),
+        cmocka_unit_test(a_programs_end_ends_its_step),
         cmocka_unit_test(one_recording_has_no_ranks),
     };
 
