@@ -27,7 +27,7 @@ struct worst {
     const struct comparison_row *row, *any; /* of those that fail; of all */
     const struct comparison_figure *figure;
     double figure_growth;
-    size_t fail;
+    size_t fail, figures_fail; /* rows, figures */
 };
 
 static void look_at_rows(const struct compare *c, struct worst *w)
@@ -58,7 +58,7 @@ static void look_at_figures(const struct compare *c, struct worst *w)
 
         if (!f->total || !f->value.significant || growth <= c->o.fail_above)
             continue;
-        w->fail++;
+        w->figures_fail++;
         if (!w->figure || growth > w->figure_growth) {
             w->figure = f;
             w->figure_growth = growth;
@@ -76,8 +76,8 @@ static void say_failure(const struct compare *c, const struct worst *w, struct b
         buf_addf(out, " (q %.2g)", w->row->value.q);
     }
     buf_addf(out, "; above %.3g %% and significant at %.3g", 100 * c->o.fail_above, c->o.alpha);
-    if (w->fail > (size_t)(w->figure != NULL) + (w->row != NULL))
-        buf_addf(out, "; %zu such in all", w->fail);
+    if (w->fail + w->figures_fail > (size_t)(w->figure != NULL) + (w->row != NULL))
+        buf_addf(out, "; %zu such in all", w->fail + w->figures_fail);
 }
 
 static int can_judge(const struct compare *c, const struct worst *w, struct buf *why)
@@ -153,7 +153,11 @@ void compare_judge(struct compare *c)
     if (c->freedom > 0)
         look_at_figures(c, &w);
     can = can_judge(c, &w, &why);
-    if (w.figure || (can && w.fail)) {
+    if (!can) {
+        w.row = NULL;
+        w.fail = 0;
+    }
+    if (w.figure || w.fail) {
         out->verdict = COMPARISON_FAILS;
         say_failure(c, &w, &because);
     } else if (passes_by_figures(c, &w, &because)) {

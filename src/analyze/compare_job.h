@@ -77,6 +77,7 @@ struct compare_run {
     char *session_id;         /* NULL: it is none */
     char *seen[COMPARE_SEEN]; /* in words; NULL: not told */
     double frameless;         /* the share of `sum` in stacks without a frame to compare */
+    double nameless;          /* in those with code of the recorded program that has no name */
 };
 
 struct compare {
@@ -116,6 +117,8 @@ void compare_frame_name(const struct profile *p, uint32_t frame, struct buf *nam
 void compare_take_keys(struct compare *c, struct compare_run *run);
 void compare_take_program(struct compare_run *run, const struct session *s);
 void compare_match_moved(struct compare *c);
+/* Code of the recorded program that has no name; while runs are added. */
+int compare_is_nameless(const struct compare *c, uint32_t key);
 uint32_t compare_key_of(const struct compare *c, const struct compare_run *run, uint32_t frame);
 /* The same for rows: a module has what ran in it, so each sample is in its row of that run alone. */
 uint32_t compare_row_key(const struct compare *c, const struct compare_rows *rows,

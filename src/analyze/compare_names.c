@@ -5,6 +5,7 @@
  */
 #include "analyze/compare_job.h"
 
+#include "analyze/libc.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "model/frames.h"
@@ -19,7 +20,8 @@ static const char *base(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "libm.so.6" -> "libm.so", "perf-12.map" -> "[jit]", "x (deleted)" -> "x". */
+/* "libm.so.6" -> "libm.so", "libpython3.11.so.1.0" -> "libpython.so", "perf-12.map" -> "[jit]", "x (deleted)"
+ * -> "x". */
 static void module_name(const char *path, struct buf *out)
 {
     const char *name = base(path), *so = strstr(name, ".so."), *gone = strstr(name, " (deleted)");
@@ -29,8 +31,15 @@ static void module_name(const char *path, struct buf *out)
         buf_addstr(out, "[jit]");
         return;
     }
+    if (so && !strncmp(name, "libpython", 9)) {
+        buf_addstr(out, "libpython.so");
+        return;
+    }
     buf_add(out, name, so ? (size_t)(so - name) + 3 : n);
 }
+
+/* Stands for the module of the program that was recorded, whatever its file is called. */
+#define PROGRAM "\x01"
 
 /* ---- functions ---- */
 
@@ -172,10 +181,25 @@ static int same_key(const void *ctx, uint32_t id)
     return k->name == w->key->name && k->module == w->key->module && k->kind == w->key->kind;
 }
 
-/* name, module: room to write in. */
-static uint32_t take_key(struct compare *c, const struct profile *p, uint32_t frame, int side,
-                         struct buf *name, struct buf *module)
+/* The frame's module is the recorded program's: it is called so, and code in it without a name, too. */
+static void name_program(const struct compare_run *run, unsigned kind, struct buf *name, struct buf *module)
 {
+    if (!run->program || (kind != FRAME_NATIVE && kind != FRAME_JIT) || strcmp(buf_str(module), run->program))
+        return;
+    if (name->len == module->len + 2 && name->data[0] == '[' &&
+        !strncmp(name->data + 1, run->program, module->len)) {
+        buf_clear(name);
+        buf_addstr(name, PROGRAM);
+    }
+    buf_clear(module);
+    buf_addstr(module, PROGRAM);
+}
+
+/* name, module: room to write in. */
+static uint32_t take_key(struct compare *c, const struct compare_run *run, uint32_t frame, struct buf *name,
+                         struct buf *module)
+{
+    const struct profile *p = &run->p;
     const struct profile_frame *f = &p->frames.a[frame];
     struct compare_key key = {.kind = f->kind}, *k;
     struct wanted w = {c, &key};
@@ -185,6 +209,7 @@ static uint32_t take_key(struct compare *c, const struct profile *p, uint32_t fr
     buf_clear(name);
     buf_clear(module);
     compare_frame_name(p, frame, name, module);
+    name_program(run, f->kind, name, module);
     key.name = strtab_add(&c->strings, name->len ? name->data : "?");
     key.module = strtab_add(&c->strings, buf_str(module));
     hash = hash_mix((uint64_t)key.name << 32 | key.module, key.kind);
@@ -193,24 +218,68 @@ static uint32_t take_key(struct compare *c, const struct profile *p, uint32_t fr
         *vec_push(&c->keys) = key;
         id = (uint32_t)c->keys.n;
         index_add(&c->key_of, hash, id);
-        if (f->kind != FRAME_NONE && f->kind != FRAME_MARKER && f->kind != FRAME_GIL)
+        if (f->kind != FRAME_NONE && f->kind != FRAME_MARKER && f->kind != FRAME_GIL &&
+            strcmp(buf_str(module), PROGRAM) != 0)
             c->keys.a[id - 1].group = strtab_add(&c->modules, f->kind == FRAME_PYTHON ? "[python]"
                                                               : module->len           ? module->data
                                                                                       : "[none]");
     }
     k = &c->keys.a[id - 1];
-    k->on |= (uint8_t)(1u << side);
+    k->on |= (uint8_t)(1u << run->side);
     return id;
 }
 
-/* The file that a recorded command ran, as modules are called. */
+static int has_module(const struct profile *p, const char *name)
+{
+    struct buf module = {0};
+    int has = 0;
+
+    for (size_t i = 1; i < p->frames.n && !has; i++) {
+        buf_clear(&module);
+        module_name(strtab_get(&p->strings, p->frames.a[i].module), &module);
+        has = !strcmp(buf_str(&module), name);
+    }
+    buf_release(&module);
+    return has;
+}
+
+/* The module, but for libc's, that most stacks begin in; NULL: there is none. */
+static const char *outermost(const struct profile *p)
+{
+    size_t strings = strtab_count(&p->strings) + 1;
+    uint32_t *of = mem_calloc(p->nodes.n + 1, sizeof(*of)), best = 0;
+    uint64_t *sum = mem_calloc(strings, sizeof(*sum));
+
+    for (size_t i = 1; i < p->nodes.n; i++) { /* parents come first */
+        const struct profile_frame *f = &p->frames.a[p->nodes.a[i].frame];
+
+        of[i] = of[p->nodes.a[i].parent];
+        if (!of[i] && f->kind == FRAME_NATIVE && !libc_is(strtab_get(&p->strings, f->module)))
+            of[i] = f->module;
+        sum[of[i]] += p->metrics.a[0].self[i];
+    }
+    for (uint32_t m = 1; m < strings; m++)
+        best = sum[m] > sum[best] || (!best && sum[m]) ? m : best;
+    free(of);
+    free(sum);
+    return best ? strtab_get(&p->strings, best) : NULL;
+}
+
+/* The file that a recorded command ran, as modules are called: what it was started by may be a link to it, or
+ * a shell. */
 void compare_take_program(struct compare_run *run, const struct session *s)
 {
     struct buf name = {0};
+    const char *path;
 
     if (!s->meta.command.n)
         return;
     module_name(s->meta.command.a[0], &name);
+    path = has_module(&run->p, buf_str(&name)) ? NULL : outermost(&run->p);
+    if (path) {
+        buf_clear(&name);
+        module_name(path, &name);
+    }
     run->program = buf_detach(&name);
 }
 
@@ -220,69 +289,75 @@ void compare_take_keys(struct compare *c, struct compare_run *run)
 
     run->key = mem_calloc(run->p.frames.n + 1, sizeof(*run->key));
     for (uint32_t i = 1; i < run->p.frames.n; i++)
-        run->key[i] = take_key(c, &run->p, i, run->side, &name, &module);
+        run->key[i] = take_key(c, run, i, &name, &module);
     buf_release(&name);
     buf_release(&module);
 }
 
-/* The file of the program that all runs of the side recorded; NULL: they are several, or it is not told. */
-static const char *program_of(const struct compare *c, int side)
+/* The names that the program has in a side's runs: "app-1, app-2". Gives how many. */
+static size_t programs_of(const struct compare *c, int side, struct buf *out)
 {
-    const char *program = NULL;
+    size_t n = 0;
 
     for (size_t r = 0; r < c->runs.n; r++) {
         const char *its = c->runs.a[r].program;
+        int known = !its || c->runs.a[r].side != side;
 
-        if (c->runs.a[r].side != side)
-            continue;
-        if (!its || (program && strcmp(program, its)))
-            return NULL;
-        program = its;
+        for (size_t k = 0; k < r && !known; k++)
+            known = c->runs.a[k].side == side && c->runs.a[k].program && !strcmp(c->runs.a[k].program, its);
+        if (!known)
+            buf_addf(out, "%s%s", n++ ? ", " : "", its);
     }
-    return program;
+    return n;
 }
 
-/* Whether a side's frames have that module. */
-static int has_module(const struct compare *c, uint32_t group, int side)
+static void note_programs(struct compare *c)
 {
-    for (size_t i = 0; i < c->keys.n; i++)
-        if (c->keys.a[i].group == group && c->keys.a[i].on & 1u << side)
-            return 1;
-    return 0;
+    struct buf name[COMPARISON_SIDES] = {{0}};
+    size_t n[COMPARISON_SIDES];
+
+    for (int side = 0; side < COMPARISON_SIDES; side++)
+        n[side] = programs_of(c, side, &name[side]);
+    if (n[0] && n[1] && (n[0] > 1 || n[1] > 1 || strcmp(buf_str(&name[0]), buf_str(&name[1]))))
+        *vec_push(&c->out->notes) =
+            mem_printf("the program that was recorded is %s on the base side and %s on "
+                       "the new one: they are compared as one",
+                       buf_str(&name[0]), buf_str(&name[1]));
+    buf_release(&name[0]);
+    buf_release(&name[1]);
 }
 
-/* The program that was recorded may be in a file of another name on the new side: it is the same module,
- * unless a side has both. */
-static void match_programs(struct compare *c)
+int compare_is_nameless(const struct compare *c, uint32_t key)
 {
-    const char *name[] = {program_of(c, COMPARISON_BASE), program_of(c, COMPARISON_NEW)};
-    uint32_t from, to;
-    struct map by_name = {0};
+    return key && !strcmp(strtab_get(&c->strings, c->keys.a[key - 1].name), PROGRAM);
+}
 
-    if (!name[0] || !name[1] || !strcmp(name[0], name[1]))
+/* The recorded program is called as the new side's. */
+static void show_program(struct compare *c)
+{
+    uint32_t marker = strtab_find(&c->strings, PROGRAM), name, code;
+    const char *shown = NULL;
+    char *text;
+
+    for (size_t r = c->runs.n; r-- > 0;)
+        shown = c->runs.a[r].program && (!shown || c->runs.a[r].side == COMPARISON_NEW) ? c->runs.a[r].program
+                                                                                        : shown;
+    if (!marker || !shown)
         return;
-    from = strtab_find(&c->modules, name[0]);
-    to = strtab_find(&c->modules, name[1]);
-    if (!from || !to || has_module(c, from, COMPARISON_NEW) || has_module(c, to, COMPARISON_BASE))
-        return;
-    for (size_t i = 0; i < c->keys.n; i++)
-        if (c->keys.a[i].group == to)
-            *map_put(&by_name, (uint64_t)c->keys.a[i].kind << 32 | c->keys.a[i].name) = i + 1;
+    text = mem_printf("[%s]", shown);
+    name = strtab_add(&c->strings, shown);
+    code = strtab_add(&c->strings, text);
+    free(text);
     for (size_t i = 0; i < c->keys.n; i++) {
         struct compare_key *k = &c->keys.a[i];
-        uint64_t *twin = k->group == from ? map_get(&by_name, (uint64_t)k->kind << 32 | k->name) : NULL;
 
-        if (twin) {
-            c->keys.a[*twin - 1].twin = (uint32_t)i + 1;
-            k->twin = (uint32_t)*twin;
-        }
-        if (k->group == from)
-            k->group = to;
+        if (k->module != marker)
+            continue;
+        k->module = name;
+        k->name = k->name == marker ? code : k->name;
+        k->group = strtab_add(&c->modules, shown);
     }
-    map_release(&by_name);
-    *vec_push(&c->out->notes) = mem_printf("the program that was recorded is %s on the base side and %s on "
-                                           "the new one: they are compared as one",
-                                           name[0], name[1]);
+    note_programs(c);
 }
 
 /* What each name, of one kind, is on a side that alone has it; 0: it is not, or it is several. */
@@ -299,13 +374,45 @@ static void find_lone(const struct compare *c, uint8_t on, struct map *lone)
     }
 }
 
+/* "Parser.parse" is "parse" to Pythons before 3.11: what is gone under the last part of a new name in the
+ * same file, which is that of no other one, is the same function. */
+static void match_unqualified(struct compare *c)
+{
+    struct map gone = {0}, come = {0};
+
+    for (size_t i = 0; i < c->keys.n; i++) {
+        const struct compare_key *k = &c->keys.a[i];
+        const char *name = strtab_get(&c->strings, k->name), *dot = strrchr(name, '.');
+        uint32_t last;
+        uint64_t *at;
+
+        if (k->kind != FRAME_PYTHON || k->twin || (k->on == 1u << COMPARISON_NEW) != (dot != NULL))
+            continue;
+        last = dot ? strtab_find(&c->strings, dot + 1) : k->name;
+        if (!last || (k->on != 1u << COMPARISON_BASE && k->on != 1u << COMPARISON_NEW))
+            continue;
+        at = map_put(dot ? &come : &gone, (uint64_t)k->module << 32 | last);
+        *at = *at ? UINT64_MAX : i + 1;
+    }
+    for (size_t i = 0; i < c->keys.n; i++) {
+        struct compare_key *k = &c->keys.a[i];
+        uint64_t name = (uint64_t)k->module << 32 | k->name, *from = map_get(&gone, name);
+        uint64_t *to = from && *from == i + 1 ? map_get(&come, name) : NULL;
+
+        if (to && *to != UINT64_MAX)
+            c->keys.a[*to - 1].twin = (uint32_t)i + 1;
+    }
+    map_release(&gone);
+    map_release(&come);
+}
+
 /* A function that is gone from one module and new in another, under a name that nothing else came or went by,
  * has moved. */
 void compare_match_moved(struct compare *c)
 {
     struct map gone = {0}, come = {0};
 
-    match_programs(c);
+    show_program(c);
     find_lone(c, 1u << COMPARISON_BASE, &gone);
     find_lone(c, 1u << COMPARISON_NEW, &come);
     for (size_t i = 0; i < c->keys.n; i++) {
@@ -321,6 +428,7 @@ void compare_match_moved(struct compare *c)
     }
     map_release(&gone);
     map_release(&come);
+    match_unqualified(c);
     for (size_t i = 0; i < c->keys.n; i++) /* from here on it stands under its new place */
         if (c->keys.a[i].twin)
             c->keys.a[c->keys.a[i].twin - 1].twin = (uint32_t)i + 1;

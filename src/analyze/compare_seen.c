@@ -37,6 +37,22 @@ static double share_without_frames(const struct compare *c, const struct compare
     return run->sum ? without / (double)run->sum : 0;
 }
 
+/* The share in stacks with a frame of the recorded program that has no name. */
+static double share_without_names(const struct compare *c, const struct compare_run *run)
+{
+    const struct profile *p = &run->p;
+    uint8_t *has = mem_calloc(p->nodes.n + 1, 1);
+    double without = 0;
+
+    for (size_t i = 1; i < p->nodes.n && run->program; i++) {
+        has[i] =
+            (uint8_t)(has[p->nodes.a[i].parent] || compare_is_nameless(c, run->key[p->nodes.a[i].frame]));
+        without += has[i] ? (double)p->metrics.a[0].self[i] : 0;
+    }
+    free(has);
+    return run->sum ? without / (double)run->sum : 0;
+}
+
 void compare_take_seen(const struct compare *c, struct compare_run *run, const struct session *s)
 {
     struct buf collectors = {0};
@@ -53,6 +69,7 @@ void compare_take_seen(const struct compare *c, struct compare_run *run, const s
     run->seen[COMPARE_SEEN_COLLECTORS] = s->meta.tier ? buf_detach(&collectors) : NULL;
     run->session_id = s->meta.session_id ? mem_strdup(s->meta.session_id) : NULL;
     run->frameless = share_without_frames(c, run);
+    run->nameless = share_without_names(c, run);
     buf_release(&collectors);
 }
 
@@ -150,10 +167,20 @@ void compare_note_seen(struct compare *c)
     note_twice(c);
 }
 
+/* Mean shares of the sides that differ by more than the gate. */
+static int differ(const struct compare *c, size_t offset, double share[COMPARISON_SIDES])
+{
+    share[0] = share[1] = 0;
+    for (size_t r = 0; r < c->runs.n; r++)
+        share[c->runs.a[r].side] +=
+            *(const double *)((const char *)&c->runs.a[r] + offset) / (double)c->n[c->runs.a[r].side];
+    return fabs(share[0] - share[1]) > c->o.fail_above;
+}
+
 /* Processes are seen by all tiers, and what runs on devices by its own ways. */
 int compare_sees_alike(const struct compare *c, struct buf *why)
 {
-    double frameless[COMPARISON_SIDES] = {0};
+    double share[COMPARISON_SIDES];
     char *tiers;
 
     if (c->o.by >= COMPARISON_PROCESSES)
@@ -164,11 +191,17 @@ int compare_sees_alike(const struct compare *c, struct buf *why)
         free(tiers);
         return 0;
     }
-    for (size_t r = 0; r < c->runs.n; r++)
-        frameless[c->runs.a[r].side] += c->runs.a[r].frameless / (double)c->n[c->runs.a[r].side];
-    if (fabs(frameless[0] - frameless[1]) <= c->o.fail_above)
-        return 1;
-    buf_addf(why, "%.1f %% of the base side's %s and %.1f %% of the new one's have no frame to compare",
-             100 * frameless[0], c->out->unit, 100 * frameless[1]);
-    return 0;
+    if (differ(c, offsetof(struct compare_run, frameless), share)) {
+        buf_addf(why, "%.1f %% of the base side's %s and %.1f %% of the new one's have no frame to compare",
+                 100 * share[0], c->out->unit, 100 * share[1]);
+        return 0;
+    }
+    if (c->o.by != COMPARISON_MODULES && differ(c, offsetof(struct compare_run, nameless), share)) {
+        buf_addf(why,
+                 "%.1f %% of the base side's %s and %.1f %% of the new one's are in code of the program "
+                 "without names: record both with symbols, or compare --by module",
+                 100 * share[0], c->out->unit, 100 * share[1]);
+        return 0;
+    }
+    return 1;
 }

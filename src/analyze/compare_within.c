@@ -2,7 +2,7 @@
 /*
  * Functions of the new side alone whose time was there before, under another name: taken out of the function
  * that calls them, or renamed. What their callers do for themselves, and in functions that only one side has,
- * tells: where that did not grow, nothing did.
+ * tells: where that did not grow, nothing did. What both sides have below them is told for itself.
  */
 #include "analyze/compare_job.h"
 
@@ -13,7 +13,7 @@
 
 struct within {
     const struct compare *c;
-    double *inner[COMPARISON_SIDES]; /* by key: its own, and what it calls that only this side has */
+    double *inner[COMPARISON_SIDES]; /* by key: its own time, and that of what only this side has below it */
     uint32_t *row_of;                /* key -> row + 1, of those that are asked for */
     double *growth;                  /* by row: of the callers' inner time, where it grew */
     uint8_t *alone;                  /* by row: nobody who calls it is on both sides */
@@ -50,19 +50,16 @@ static uint32_t *keys_of(const struct compare *c, const struct compare_run *run)
 static void add_inner(struct within *x, const struct compare_run *run)
 {
     const struct profile *p = &run->p;
-    uint32_t *key = keys_of(x->c, run);
-    uint64_t *total = totals(p);
+    uint32_t *key = keys_of(x->c, run), *up = mem_calloc(p->nodes.n + 1, sizeof(*up));
     double scale = run->per > 0 ? run->scale / run->per / (double)x->c->n[run->side] : 0;
 
     for (size_t i = 1; i < p->nodes.n; i++) {
-        uint32_t own = key[p->nodes.a[i].frame], up = key[p->nodes.a[p->nodes.a[i].parent].frame];
+        uint32_t own = key[p->nodes.a[i].frame];
 
-        if (is_common(x->c, own))
-            x->inner[run->side][own] += (double)p->metrics.a[0].self[i] * scale;
-        else if (p->nodes.a[i].parent && is_common(x->c, up))
-            x->inner[run->side][up] += (double)total[i] * scale;
+        up[i] = is_common(x->c, own) ? own : up[p->nodes.a[i].parent];
+        x->inner[run->side][up[i]] += (double)p->metrics.a[0].self[i] * scale;
     }
-    free(total);
+    free(up);
     free(key);
 }
 
