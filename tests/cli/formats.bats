@@ -244,6 +244,8 @@ assert json.load(open("gpu-theirs/meta.json"))["kind"] == "cupti"
 END
     "$WPROF" -q import -o gpu-again gpu-theirs
     [ "$(sum -m gpu gpu-again)" = 37500 ]
+    [ -z "$("$WPROF" export gpu-again)" ] # and none of it as samples of a CPU
+    "$WPROF" import --force -o gpu-again gpu-theirs 2>&1 | grep -q "left out: .*folded.txt"
     "$WPROF" -q export -f csv -t kernels gpu | python3 -c 'import csv, sys
 rows = list(csv.DictReader(sys.stdin))
 assert [(r["op"], r["dur"], r["grid"], r["bytes"]) for r in rows] == [("kernel", "30000", "4x2x1", ""), ("copy", "7500", "", "4096")], rows'

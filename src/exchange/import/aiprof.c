@@ -5,6 +5,7 @@
  * picture says nothing more than folded.txt; the kernels' lines are read where there is no trace.
  */
 #include "base/dir.h"
+#include "exchange/import/folded_line.h"
 #include "exchange/import/import.h"
 #include "exchange/import/kernel_lines.h"
 #include "model/session_dir.h"
@@ -142,13 +143,48 @@ static void count_others(int dir, struct import_stats *st)
     dir_close(d);
 }
 
+static int is_of_kernels(const char *text)
+{
+    size_t stacks = 0;
+
+    for (const char *p = text, *eol; *p; p = eol + (*eol == '\n')) {
+        struct folded_line l;
+        const char *leaf;
+
+        eol = strchrnul(p, '\n');
+        if (folded_line_split(&l, p, (size_t)(eol - p)) <= 0)
+            continue;
+        leaf = memrchr(l.stack, ';', l.n);
+        if (strncmp(leaf ? leaf + 1 : l.stack, "CUDA:", 5) != 0)
+            return 0;
+        stacks++;
+    }
+    return stacks > 0;
+}
+
+/* Each stack of folded.txt ends in a kernel, "CUDA:gemm": it counts ns of a GPU, and no samples of a CPU. */
+static int folded_is_of_kernels(int dir)
+{
+    struct import_stats none = {0};
+    struct input in = {.own_fd = -1};
+    struct buf text = {0};
+    struct err e = {0};
+    int fd, rc = open_file(dir, "folded.txt", &in, &fd, &e);
+
+    if (!rc && !input_read_all(&in, &text, &e))
+        rc = is_of_kernels(buf_str(&text));
+    else
+        rc = 0;
+    close_file(&in, fd, &none);
+    buf_release(&text);
+    return rc;
+}
+
 /* -1 with `e`, or how many parts were there. */
 static int read_parts(int dir, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
-    int folded = read_part(dir, "folded.txt", import_folded.run, s, m, st, e), trace, kernels;
+    int folded = 1, trace, kernels;
 
-    if (folded < 0)
-        return -1;
     trace = read_part(dir, "torch-trace.json", read_trace, s, m, st, e);
     if (trace > 0)
         trace = read_part(dir, "timeline.json", read_trace, s, m, st, e);
@@ -156,6 +192,12 @@ static int read_parts(int dir, struct store *s, struct meta *m, struct import_st
         return -1;
     kernels = trace ? read_part(dir, "cupti/kernels.jsonl", kernel_lines_run, s, m, st, e) : 1;
     if (kernels < 0)
+        return -1;
+    if (s->gpus.list.n && folded_is_of_kernels(dir))
+        import_count(st, IMPORT_LEFT, "folded.txt: it is the kernels' time", 1);
+    else
+        folded = read_part(dir, "folded.txt", import_folded.run, s, m, st, e);
+    if (folded < 0)
         return -1;
     return !folded + !trace + !kernels;
 }
