@@ -33,9 +33,9 @@ int diff_paths_add(struct diff_paths *p, const char *path, struct err *e)
     int fd, rc = 0;
     struct stat st;
 
-    if (stat(path, &st))
+    if (strcmp(path, "-") != 0 && stat(path, &st)) /* an archive on stdin */
         return err_sys(e, errno, "%s", path);
-    if (!S_ISDIR(st.st_mode)) {
+    if (!strcmp(path, "-") || !S_ISDIR(st.st_mode)) {
         *vec_push(&p->list) = mem_strdup(path);
         return 0;
     }

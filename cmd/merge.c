@@ -42,15 +42,22 @@ static enum clocks_how how_of(const char *name)
     return hows[i];
 }
 
-static int know_all(struct merge *m, int n, char **paths, struct err *e)
+/* Each session is opened again when its turn comes, but for the one on stdin: that stays unpacked. */
+static int know_all(struct merge *m, int n, char **paths, struct session *piped, struct err *e)
 {
     for (int i = 0; i < n; i++) {
+        int is_piped = !strcmp(paths[i], "-");
         struct session s;
 
+        if (is_piped && piped->path)
+            return err_set(e, "- is there twice: stdin has one session");
         if (packed_open_meta(&s, paths[i], e))
             return -1;
-        merge_know(m, paths[i], &s.meta);
-        session_release(&s);
+        merge_know(m, is_piped ? session_files(&s) : paths[i], &s.meta);
+        if (is_piped)
+            *piped = s;
+        else
+            session_release(&s);
     }
     return merge_plan(m, e);
 }
@@ -207,11 +214,12 @@ static void say_clocks(const struct merge *m)
 static int merge(const struct merge_values *o, int n, char **paths, struct err *e)
 {
     struct merge_opts opts = {how_of(o->clocks), (const char *const *)o->barriers.a, o->barriers.n};
+    struct session piped = {0};
     struct merge m;
     int rc;
 
     merge_init(&m, &opts);
-    rc = know_all(&m, n, paths, e);
+    rc = know_all(&m, n, paths, &piped, e);
     if (!rc)
         rc = look_at_all(&m, e);
     if (!rc)
@@ -223,6 +231,7 @@ static int merge(const struct merge_values *o, int n, char **paths, struct err *
         printf("%s\n", o->output);
     }
     merge_release(&m);
+    session_release(&piped);
     return rc;
 }
 

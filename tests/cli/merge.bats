@@ -63,6 +63,10 @@ free_port() {
     "$WPROF" pack -o s2.tar.zst s2
     "$WPROF" merge s1 s2.tar.zst -o m
     [ "$(samples m)" = 5 ]
+    "$WPROF" merge s1 - -o piped <s2.tar.zst
+    [ "$(samples piped)" = 5 ]
+    fails 3 "$WPROF" merge - - -o twice <s2.tar.zst
+    says "stdin has one session"
     "$WPROF" merge m s3 -o mm
     [ "$(samples mm)" = 9 ]
     [ "$("$WPROF" query --format csv mm 'SELECT count(DISTINCT rank) FROM tasks' | tail -1)" = 3 ]
