@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "model/session.h"
-#include "model/session_dir.h"
 #include "platform/packed.h"
 
 #include <errno.h>
@@ -23,22 +22,6 @@ static const struct opt options[] = {
     OPT_STRING('o', "output", struct pack_opts, output, "FILE",
                "the archive; - is stdout (default: ID.tar.zst here)"),
 };
-
-/* Whoever unpacks it checks the same. */
-static int is_whole(const struct session *s, int dirfd, struct err *e)
-{
-    int recording;
-
-    if (session_dir_holds(dirfd, &recording) && recording)
-        return err_set(e, "it is still being recorded: pack it when it is sealed");
-    for (size_t i = 0; i < s->meta.artifacts.n; i++)
-        if (session_check(dirfd, &s->meta.artifacts.a[i]) != SESSION_FILE_OK)
-            return err_set(
-                e,
-                "%s is missing or was changed: `wprof verify` tells more, --repair there makes a whole one",
-                s->meta.artifacts.a[i].path);
-    return 0;
-}
 
 static int write_archive(const struct session *s, int dirfd, const char *name, uint64_t *size, struct err *e)
 {
@@ -67,7 +50,7 @@ static int pack(const struct pack_opts *o, const struct session *s, struct err *
     int dirfd = open(session_files(s), O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
     uint64_t size = 0;
 
-    rc = dirfd < 0 ? err_sys(e, errno, "open") : is_whole(s, dirfd, e);
+    rc = dirfd < 0 ? err_sys(e, errno, "open") : product_is_whole(s, dirfd, e);
     if (!rc && !strcmp(name, "-") && isatty(STDOUT_FILENO))
         rc = err_set(e, "an archive is not for a terminal: -o FILE, or a pipe");
     if (!rc)

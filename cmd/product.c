@@ -2,6 +2,8 @@
 #include "product.h"
 
 #include "base/io.h"
+#include "base/log.h"
+#include "model/session_dir.h"
 #include "platform/identity.h"
 
 #include <errno.h>
@@ -173,4 +175,23 @@ void product_print(const struct buf *text)
 {
     if (text->len && page(text))
         fwrite(text->data, 1, text->len, stdout);
+}
+
+int product_is_whole(const struct session *s, int dirfd, struct err *e)
+{
+    int recording = 0;
+
+    if (session_dir_holds(dirfd, &recording) && recording)
+        return err_set(e, "it is still being recorded: wait until it is sealed");
+    for (size_t i = 0; i < s->meta.artifacts.n; i++)
+        if (session_check(dirfd, &s->meta.artifacts.a[i]) != SESSION_FILE_OK)
+            return err_set(
+                e,
+                "%s is missing or was changed: `wprof verify` tells more, --repair there makes a whole one",
+                s->meta.artifacts.a[i].path);
+    if (s->meta.state && !strcmp(s->meta.state, "recording"))
+        log_warn("%s was never sealed, its recorder was killed: on another machine its functions have no "
+                 "names. `wprof verify --repair` makes a whole one here",
+                 s->path);
+    return 0;
 }

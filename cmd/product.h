@@ -6,6 +6,7 @@
 #include "base/buf.h"
 
 #include "base/err.h"
+#include "model/session.h"
 
 #include <stddef.h>
 #include <sys/stat.h>
@@ -39,5 +40,9 @@ struct product_file {
 int product_open(struct product_file *f, const char *path, struct err *e);
 int product_add(struct product_file *f, const struct buf *text, struct err *e);
 int product_close(struct product_file *f, int rc, struct err *e);
+
+/* Before a session goes elsewhere: -1 with `e` where it is still being recorded, or files are not what
+ * meta.json lists; whoever unpacks it checks the same. That it was never sealed is warned of. */
+int product_is_whole(const struct session *s, int dirfd, struct err *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "product.h"
 
 #include "base/io.h"
 #include "base/json.h"
@@ -98,14 +99,19 @@ static int pack(struct parcel *p, const struct session *s, struct err *e)
 {
     const char *tmp = getenv("TMPDIR");
     int dirfd = open(session_files(s), O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
-    uint64_t left;
+    uint64_t left = 0;
     struct stat st;
 
     p->fd = open(tmp && *tmp ? tmp : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (p->fd < 0)
         p->fd = memfd_create("wprof-push", MFD_CLOEXEC);
-    rc = dirfd < 0 || p->fd < 0 ? err_sys(e, errno, "%s", s->path)
-                                : packed_write(dirfd, &s->meta, p->fd, &left, e);
+    rc = dirfd < 0 || p->fd < 0 ? err_sys(e, errno, "%s", s->path) : product_is_whole(s, dirfd, e);
+    if (rc)
+        err_wrap(e, "%s", s->path);
+    else
+        rc = packed_write(dirfd, &s->meta, p->fd, &left, e);
+    if (!rc && left)
+        log_warn("%llu files were left out: only regular ones travel", (unsigned long long)left);
     if (!rc)
         rc = io_read_file(dirfd, SESSION_META, &p->meta, e);
     if (!rc && fstat(p->fd, &st))

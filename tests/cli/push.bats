@@ -67,6 +67,15 @@ assert eval(sys.argv[2]), r' "$1" "$2"
     got 4 'h["authorization"] == "Bearer geheim"'
 }
 
+@test "what is not whole is not sent" {
+    serve
+    cp -r s bad
+    printf X | dd of=bad/events.wlog bs=1 seek=40 conv=notrunc status=none
+    run -3 "$WPROF" push "http://$at/x" bad
+    [[ $output == *"events.wlog is missing or was changed"* ]]
+    [ ! -e got/1.json ]
+}
+
 @test "a busy server is asked again, from the start, and each time it is said; others are not" {
     serve
     printf '503\n429 1\n200\n' >got/answers
