@@ -94,6 +94,17 @@ static uint64_t add_spans(struct timeline_job *j, struct lane_plan *plan, uint16
     return done;
 }
 
+/* When it was born, and when its recording began: one of several may have begun later. A start has no clock
+ * but its host's. */
+static uint64_t born_at(const struct timeline_job *j, const struct task *t, uint64_t *begin)
+{
+    const struct origin *o = origins_get(&j->s->store.origins, t->origin);
+    uint64_t recorded = o && o->session ? job_time(j, o->start_ns) : 0;
+
+    *begin = recorded > j->begin ? recorded : j->begin;
+    return job_time(j, o ? (uint64_t)((int64_t)t->start_ns + o->offset_ns) : t->start_ns);
+}
+
 /*
  * From the thread's first to its last moment in the recording. One that was there before ran since things are
  * seen at all, for a wait would have been seen. Starts are of CLOCK_BOOTTIME, which is as much ahead as the
@@ -104,7 +115,7 @@ static void lifetime(const struct timeline_job *j, struct lane_plan *plan)
     const struct task *first = &j->s->store.tasks.list.a[plan->task - 1];
     const struct task *last = &j->s->store.tasks.list.a[j->image_of[plan->task] - 1];
     struct timeline_lane *lane = &plan->lane;
-    uint64_t born = job_time(j, first->start_ns);
+    uint64_t begin, born = born_at(j, first, &begin);
 
     lane->from = UINT64_MAX;
     lane->to = last->last_ns ? job_time(j, last->last_ns) : j->t->end;
@@ -119,7 +130,7 @@ static void lifetime(const struct timeline_job *j, struct lane_plan *plan)
         lane->to = end > lane->to ? end : lane->to;
     }
     if (first->start_ns && born < lane->from)
-        lane->from = born > j->begin ? born : j->begin;
+        lane->from = born > begin ? born : begin;
     if (lane->from > j->t->end)
         lane->from = j->t->end;
     if (lane->to > j->t->end)

@@ -167,6 +167,38 @@ static void a_thread_is_one_lane(void **state)
     world_release(&w);
 }
 
+/* Of several recordings: nothing is known of a thread before its own began, nor of its clock but by that
+ * one's. */
+static void a_lane_begins_with_its_recording(void **state)
+{
+    struct timeline t;
+    struct world w;
+    uint32_t early, born;
+
+    (void)state;
+    world_init(&w);
+    world_run(&w);
+    *vec_push(&w.s.store.origins.list) = (struct origin){.host = strtab_add(&w.s.store.strings, "h"),
+                                                         .session = strtab_add(&w.s.store.strings, "id"),
+                                                         .offset_ns = -3600000 * (int64_t)MS,
+                                                         .start_ns = FIXTURE_START + 30 * MS,
+                                                         .end_ns = FIXTURE_START + 90 * MS};
+    early = world_task(&w, 300, 300, "early", 0);
+    born = world_task(&w, 301, 301, "born", 0);
+    w.s.store.tasks.list.a[early - 1].start_ns = 3600000ull * MS + FIXTURE_START - 500 * MS;
+    w.s.store.tasks.list.a[born - 1].start_ns = 3600000ull * MS + FIXTURE_START + 55 * MS;
+    for (uint32_t id = early; id <= born; id++) {
+        w.s.store.tasks.list.a[id - 1].origin = 1;
+        w.s.store.tasks.list.a[id - 1].last_ns = FIXTURE_START + 90 * MS;
+        world_wait(&w, id, 60, 20, WAIT_SLEEP, NULL, 0);
+    }
+    build(&w, &t);
+    expect(&t, "early", 0, "running 30-60, sleep 60-80, running 80-90");
+    expect(&t, "born", 0, "running 55-60, sleep 60-80, running 80-90");
+    timeline_release(&t);
+    world_release(&w);
+}
+
 static void waits_for_the_gil_lie_over_the_rest(void **state)
 {
     struct timeline t;
@@ -330,6 +362,7 @@ int main(void)
         cmocka_unit_test(spans_are_put_in_order),
         cmocka_unit_test(without_switches_there_are_ticks_alone),
         cmocka_unit_test(a_thread_is_one_lane),
+        cmocka_unit_test(a_lane_begins_with_its_recording),
         cmocka_unit_test(waits_for_the_gil_lie_over_the_rest),
         cmocka_unit_test(what_is_counted_in_no_time_is_no_rate),
         cmocka_unit_test(marks_and_metrics_have_lanes),
