@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/gpu_place.h"
 
+#include "analyze/python_file.h"
 #include "analyze/waits_top.h"
 
 #include <string.h>
-
-static int is_package(const char *file)
-{
-    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/");
-}
-
-/* ".../lib/python3.11/queue.py", "<frozen importlib._bootstrap>" */
-static int is_standard(const char *file)
-{
-    return !is_package(file) && (strstr(file, "/lib/python") || !strncmp(file, "<frozen ", 8));
-}
 
 struct gpu_place_of gpu_place_of(const struct store *s, uint32_t stack)
 {
@@ -30,11 +20,11 @@ struct gpu_place_of gpu_place_of(const struct store *s, uint32_t stack)
         if (!f || f->kind != FRAME_PYTHON || !frames_names(&s->frames, n->frame, &self, &names))
             continue;
         file = strtab_get(&s->strings, names[0].file);
-        if (is_standard(file))
+        if (python_file_is_standard(file))
             continue;
         if (!found.where)
             found.where = names[0].func;
-        if (!is_package(file)) {
+        if (!python_file_is_package(file)) {
             found.caller = names[0].func;
             break;
         }

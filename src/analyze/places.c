@@ -2,6 +2,7 @@
 #include "analyze/places.h"
 
 #include "analyze/libc.h"
+#include "analyze/python_file.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -235,6 +236,52 @@ uint8_t *places_own(const struct places *p, uint32_t node)
         out[i] = own[p->node_of[i]];
     free(own);
     return out;
+}
+
+static int is_own(const struct places *p, uint32_t node)
+{
+    const struct place *x = places_get(p, node);
+    const char *file = x && x->kind == FRAME_PYTHON ? strtab_get(&p->s->strings, x->file) : "";
+
+    return *file && !python_file_is_package(file) && !python_file_is_standard(file);
+}
+
+/* The innermost of the program's own functions in it; 0: the innermost Python function is one, or none is. */
+static uint32_t asker_of(const struct places *p, uint32_t node)
+{
+    const struct stack_node *n;
+
+    for (int inner = 1; (n = stacks_get(&p->tree, node)); node = n->parent) {
+        if (places_get(p, node)->kind != FRAME_PYTHON)
+            continue;
+        if (is_own(p, node))
+            return inner ? 0 : node;
+        inner = 0;
+    }
+    return 0;
+}
+
+uint32_t places_asker(const struct places *p, const struct place_time *t, const uint8_t *stacks,
+                      uint64_t *part)
+{
+    uint64_t *of = mem_calloc(p->list.n + 1, sizeof(*of));
+    uint32_t best = 0;
+
+    *part = 0;
+    for (uint32_t i = 1; i <= p->s->stacks.nodes.n; i++) {
+        uint32_t node = stacks[i] && t->of[i] ? asker_of(p, p->node_of[i]) : 0, place;
+
+        if (!node)
+            continue;
+        place = stacks_get(&p->tree, node)->frame;
+        of[place] += t->of[i];
+        if (of[place] > *part) {
+            *part = of[place];
+            best = node;
+        }
+    }
+    free(of);
+    return best;
 }
 
 uint32_t places_line(const struct places *p, const struct place_time *t, uint32_t node)

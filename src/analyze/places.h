@@ -52,6 +52,11 @@ uint32_t places_stands(const struct places *p, uint32_t stack);
  * the caller. */
 uint8_t *places_own(const struct places *p, uint32_t node);
 
+/* For which of the program's own Python functions, the nearest one outside of these stacks' libraries, most
+ * of their time is: a node of the tree; 0: they are the program's own, or have none. *part: its time. */
+uint32_t places_asker(const struct places *p, const struct place_time *t, const uint8_t *stacks,
+                      uint64_t *part);
+
 /* The line of that function that is seen most in it; 0: not known. */
 uint32_t places_line(const struct places *p, const struct place_time *t, uint32_t node);
 

@@ -245,6 +245,37 @@ static void lock_of_many(void **state)
     assert_non_null(strstr(f->evidence, "worker[11], worker[12], worker[13] and 1 more"));
 }
 
+/* What lock-wait tells is not told again: `blocked` tells of the others, by their own place and number. */
+static void waits_beside_the_lock(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t other = case_task(x, 10, 11, 0, "worker");
+    const struct finding *f;
+
+    for (unsigned i = 0; i < 10; i++)
+        case_wait(x, x->lead, PY({"step", "a.py"}), i * 400, 300,
+                  (struct waiting){.reason = WAIT_FUTEX, .waker = other, .what = "futex 0x10 (mutex)"});
+    case_wait(x, x->lead, PY({"finish", "a.py"}), 5000, 1500,
+              (struct waiting){.reason = WAIT_FUTEX, .waker = other, .what = "futex 0x90"});
+    f = case_found(x, "blocked");
+    assert_string_equal(f->title, "The main thread waits for other threads, in finish");
+    assert_non_null(strstr(f->evidence, "1 wait, 1.50 s in all"));
+    assert_int_equal(f->cost_ns, 1500 * MS);
+}
+
+/* Hot is what is another one's: who calls it is what can be changed. */
+static void hot_for_whom(void **state)
+{
+    struct rules_case *x = *state;
+
+    case_samples(x, x->lead,
+                 PY({"render", "/app/mixed.py"}, {"dumps", "/usr/lib/python3.11/json/__init__.py"},
+                    {"iterencode", "/usr/lib/python3.11/json/encoder.py"}),
+                 0, 500);
+    assert_string_equal(case_found(x, "hot-function")->title,
+                        "Much of the CPU time is in iterencode, called by render (mixed.py:7)");
+}
+
 /* Waits that were only summed up cost what they took, between the listed ones. */
 static void short_waits(void **state)
 {
@@ -752,6 +783,8 @@ int main(void)
         T(disk_is_no_process),
         T(process_wait_inferred),
         T(lock_of_many),
+        T(waits_beside_the_lock),
+        T(hot_for_whom),
         T(short_waits),
         T(shared_cpu),
         T(idle_loop),

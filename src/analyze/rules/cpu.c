@@ -72,6 +72,22 @@ static void add_seconds(struct buf *out, const struct rule_data *d, uint64_t sam
         buf_addf(out, ", %s of CPU time", words_ns(&w, samples * d->period_ns));
 }
 
+/* Who calls it, where that is another one's code: ", called by render (report.py:5)". */
+static char *called_by(const struct rule_data *d, const struct place_time *t, uint32_t node, uint64_t self)
+{
+    uint8_t *own = own_stacks(d, node);
+    struct buf text = {0};
+    uint64_t part;
+    uint32_t asker = places_asker(&d->places, t, own, &part);
+
+    free(own);
+    if (!asker || part * 2 < self)
+        return mem_strdup("");
+    buf_addstr(&text, ", called by ");
+    places_label(&d->places, asker, places_line(&d->places, t, asker), &text);
+    return buf_detach(&text);
+}
+
 static void tell_hot(struct finding *x, const struct rule_data *d, const struct place_time *t, uint32_t node,
                      uint64_t self, int lead)
 {
@@ -82,10 +98,11 @@ static void tell_hot(struct finding *x, const struct rule_data *d, const struct 
     struct words w = {0};
     const char *module = strtab_get(&d->s->store.strings, places_get(&d->places, node)->module);
     int nameless = is_nameless(d, places_get(&d->places, node));
+    char *caller = called_by(d, t, node, self);
 
     func = !nameless ? func : strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
-    x->title = mem_printf("Much of the CPU time is in %s%s", func,
-                          nameless ? ", whose functions have no names" : "");
+    x->title = mem_printf("Much of the CPU time is in %s%s%s", func,
+                          nameless ? ", whose functions have no names" : "", caller);
     buf_addf(&text, "%s of %s%s are its own", words_share(&w, (double)self / (double)t->sum),
              words_plural(&w, t->sum, "sample"), lead ? " of the main thread" : "");
     if (!lead)
@@ -107,9 +124,22 @@ static void tell_hot(struct finding *x, const struct rule_data *d, const struct 
                                "stripped): then its functions have names.",
                                func);
     else
-        x->advice = mem_printf("Make it cheaper, call it less often, or do several at once; wprof show --by "
+        x->advice = mem_printf("%s it less often, or do several at once; wprof show --by "
                                "line and --callers %s say where and for whom.",
-                               func);
+                               *caller ? "Call" : "Make it cheaper, call", func);
+    free(caller);
+}
+
+/* The main thread has no samples: what is told of is the others' time, which is no part of its own. */
+static void tell_others(struct finding *x, uint64_t self, const struct place_time *t,
+                        const struct rule_data *d)
+{
+    double share = (double)self / (double)t->sum;
+
+    x->severity = share > 0.5 ? FINDING_MEDIUM : FINDING_LOW;
+    x->why =
+        mem_strdup(d->lead.task ? "the main thread was hardly on a CPU: it is the other threads' CPU time"
+                                : "it is the CPU time of all threads");
 }
 
 void check_hot_function(struct rule_run *r, const struct rule_data *d)
@@ -150,8 +180,10 @@ void check_hot_function(struct rule_run *r, const struct rule_data *d)
         }
         finding_at(x, d, &t, node);
         tell_hot(x, d, &t, node, self, lead);
-        if (!x->timed)
+        if (!x->timed && !d->period_ns)
             x->why = mem_strdup("shares are of samples: this session has no times");
+        else if (!lead)
+            tell_others(x, self, &t, d);
     }
     place_time_release(&t);
 }

@@ -301,21 +301,29 @@ void check_major_faults(struct rule_run *r, const struct rule_data *d)
     }
     rate = increase_after(d, METRIC_ID_FAULTS_MAJOR, warm) / left;
     lead_time_init(&t, d);
+    t.where.waits = 1;
     for (size_t i = 0; i < d->lead.spans.n; i++)
         if (is_reason(d, &d->lead.spans.a[i], WAIT_FAULT) && d->lead.spans.a[i].start >= warm)
             lead_time_wait(&t, d, i);
+    if (t.waits || rate > rule_threshold(r, "rate"))
+        lead_time_short(&t, d, WAIT_FAULT);
     if (rate > rule_threshold(r, "rate") || lead_time_share(&t, d) > rule_threshold(r, "share")) {
         struct finding *x = rule_found(r);
+        uint64_t self;
+        uint32_t node = places_top(&d->places, &t.where, &self);
 
         if (t.ns)
             finding_of_lead(x, &t, d);
         set_process(x, d, most_of(d, METRIC_ID_FAULTS_MAJOR));
-        x->title = mem_strdup("Pages are read from disk long after the start");
-        x->evidence =
-            mem_printf("%.1f major faults/s after the first %s; the main thread waited %s for pages.", rate,
-                       words_share(&w, rule_threshold(r, "warm-up")), words_ns(&w, t.ns));
+        finding_at(x, d, &t.where, node);
+        x->title = mem_printf("Pages are read from disk long after the start%s%s", node ? ", in " : "",
+                              node ? places_func(&d->places, node) : "");
+        x->evidence = mem_printf(
+            "%.1f major faults/s after the first %s; the main thread waited %s for pages, %s.", rate,
+            words_share(&w, rule_threshold(r, "warm-up")), words_ns(&w, t.ns), lead_time_waits(&w, &t));
         x->advice = mem_strdup(
-            "More memory, or less of it in use; a file that is mapped may be read once, or locked (mlock).");
+            "More memory, or less of it in use; a file that is mapped may be read once, in large pieces or "
+            "ahead (madvise's MADV_WILLNEED, MADV_SEQUENTIAL), or locked (mlock).");
     }
     lead_time_release(&t);
 }

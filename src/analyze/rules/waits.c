@@ -169,20 +169,31 @@ static void lock_name(const struct rule_data *d, uint32_t what, struct buf *out)
 /* Short waits are for what most of the listed ones are for, as far as anybody knows. */
 #define MOSTLY 0.5
 
+/* The waits for the worst lock: its key. *brief: the short ones are taken for its, too. */
+static uint64_t lock_time(const struct rule_data *d, struct lead_time *t, struct chase *c, uint32_t *what,
+                          int *brief)
+{
+    double share;
+    uint64_t key = worst_lock(d, what, &share);
+
+    collect(t, c, d, is_lock, key);
+    *brief = t->waits && (!key || share > MOSTLY);
+    if (*brief)
+        lead_time_short(t, d, WAIT_FUTEX);
+    return key;
+}
+
 void check_lock_wait(struct rule_run *r, const struct rule_data *d)
 {
     uint32_t what = 0, waiting;
-    double share;
-    uint64_t key = worst_lock(d, &what, &share);
+    int brief;
     struct buf place = {0}, text = {0}, name = {0};
     struct words w = {0};
     struct lead_time t;
     struct chase c;
     struct finding *x;
 
-    collect(&t, &c, d, is_lock, key);
-    if (t.waits && (!key || share > MOSTLY))
-        lead_time_short(&t, d, WAIT_FUTEX);
+    lock_time(d, &t, &c, &what, &brief);
     if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
         int mutex;
 
@@ -381,6 +392,40 @@ static void tell_other_end(struct finding *x, const struct chase *c, const struc
     buf_release(&place);
 }
 
+static int is_no_lock(const struct rule_data *d, const struct lead_span *x, uint64_t key)
+{
+    return is_cause(d, x, WAIT_FUTEX) && !is_lock(d, x, key);
+}
+
+/* What is left to tell of the waits for other threads: not those for the lock that lock-wait names. */
+static void collect_futex(struct lead_time *t, struct chase *c, const struct rule_run *r,
+                          const struct rule_data *d)
+{
+    uint32_t what = 0;
+    int brief, told;
+    uint64_t key = lock_time(d, t, NULL, &what, &brief);
+
+    told = lead_time_share(t, d) > rule_setting(r->set, rule_find("lock-wait"), "share");
+    lead_time_release(t);
+    if (told)
+        collect(t, c, d, is_no_lock, key);
+    else
+        collect(t, c, d, is_cause, WAIT_FUTEX);
+    if (!told || !brief)
+        lead_time_short(t, d, WAIT_FUTEX);
+}
+
+static void collect_cause(struct lead_time *t, struct chase *c, const struct rule_run *r,
+                          const struct rule_data *d, unsigned reason)
+{
+    if (reason == WAIT_FUTEX) {
+        collect_futex(t, c, r, d);
+        return;
+    }
+    collect(t, c, d, is_cause, reason);
+    lead_time_short(t, d, reason);
+}
+
 void check_blocked(struct rule_run *r, const struct rule_data *d)
 {
     for (unsigned reason = 0; reason <= WAIT_OTHER; reason++) {
@@ -388,8 +433,7 @@ void check_blocked(struct rule_run *r, const struct rule_data *d)
         struct words w = {0};
         struct chase c;
 
-        collect(&t, &c, d, is_cause, reason);
-        lead_time_short(&t, d, reason);
+        collect_cause(&t, &c, r, d, reason);
         if (reason == WAIT_POLL && is_idle_loop(d, &t)) {
             rule_note(r, "its event loop had nothing to do for %s", words_ns(&w, t.ns));
         } else if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
