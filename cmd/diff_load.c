@@ -74,7 +74,11 @@ static int read_folded(struct session *s, const char *path, struct err *e)
     rc = x->run(&in, &s->store, &s->meta, &st, e);
     stacks_settle(&s->store.stacks);
     input_release(&in);
-    if (!rc && st.bad)
+    if (!rc && st.bad > st.stacks) /* a wrong path is compared with nothing */
+        rc = err_set(e, "%llu of %llu lines made no sense, the first is line %llu: no folded stacks",
+                     (unsigned long long)st.bad, (unsigned long long)(st.bad + st.stacks),
+                     (unsigned long long)st.first_bad);
+    else if (!rc && st.bad)
         log_warn("%s: %llu lines made no sense and were left out, the first is line %llu: %s", path,
                  (unsigned long long)st.bad, (unsigned long long)st.first_bad, buf_str(&st.bad_text));
     if (!rc && st.rounded)

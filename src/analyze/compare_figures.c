@@ -98,7 +98,7 @@ static void take_kind(struct compare *c, struct compare_run *run, const struct u
     sorted = mem_dup(run->parts.a + first, n * sizeof(*sorted));
     qsort(sorted, n, sizeof(*sorted), by_size);
     text = mem_printf("%s, mean", name);
-    add_measure(c, run, text, COMPARISON_NS, 0, stats_mean(sorted, n));
+    add_measure(c, run, text, COMPARISON_NS, kind == units_main_kind(u), stats_mean(sorted, n));
     run->measures.a[run->measures.n - 1].first = first;
     run->measures.a[run->measures.n - 1].n = n;
     free(text);

@@ -66,10 +66,71 @@ static void look_at_figures(const struct compare *c, struct worst *w)
     }
 }
 
+static const struct comparison_figure *figure_of(const struct comparison *out, const char *name)
+{
+    for (size_t i = 0; i < out->figures.n; i++)
+        if (!strcmp(out->figures.a[i].name, name))
+            return &out->figures.a[i];
+    return NULL;
+}
+
+/* Of wall time that grew while CPU time did not: how much of it was waiting for a CPU. */
+static void say_queueing(const struct comparison *out, const struct comparison_figure *wall, struct buf *b)
+{
+    const struct comparison_figure *queue = figure_of(out, "run queue"), *cpu = figure_of(out, "CPU");
+
+    if (strcmp(wall->name, "wall") != 0 || !queue || (cpu && cpu->value.significant) ||
+        queue->value.change < wall->value.change / 2)
+        return;
+    buf_addf(b, ", while the run queue took %+.2f s: was the machine busier, or does it start more threads?",
+             queue->value.change / 1e9);
+}
+
+/* Half of the widest interval of what was tested, by the base side's whole: a change of less may not show. */
+static double blind_below(const struct compare *c)
+{
+    const struct comparison *out = c->out;
+    double most = 0;
+
+    for (size_t i = 0; i < out->level[c->o.by].rows.n; i++) {
+        const struct comparison_row *r = &out->level[c->o.by].rows.a[i];
+
+        if (!isnan(r->value.q) && r->value.change != 0)
+            most = fmax(most, (r->value.high - r->value.low) / 2 * fabs(r->cost / r->value.change));
+    }
+    return most;
+}
+
+static void say_blind(const struct compare *c, struct buf *out)
+{
+    double below = blind_below(c);
+
+    if (below > c->o.fail_above)
+        buf_addf(out,
+                 "; what is here shows no change below %.2g %s of all: more runs (record --repeat), longer "
+                 "ones, or a higher --freq",
+                 100 * below, c->out->level[c->o.by].unit == COMPARISON_SHARE ? "percentage points" : "%");
+}
+
+/* What one run a side is not judged by, though it grew within them. */
+static void say_not_judged(const struct compare *c, struct buf *out)
+{
+    for (size_t i = 0; c->freedom <= 0 && i < c->out->figures.n; i++) {
+        const struct comparison_figure *f = &c->out->figures.a[i];
+        double growth = f->value.base > 0 ? f->value.change / f->value.base : 0;
+
+        if (f->total && f->value.significant && growth > c->o.fail_above)
+            buf_addf(out, "; not judged by one run a side: %s %+.1f %% (q %.2g)", f->name, 100 * growth,
+                     f->value.q);
+    }
+}
+
 static void say_failure(const struct compare *c, const struct worst *w, struct buf *out)
 {
     if (w->figure)
         buf_addf(out, "%s: %+.1f %% (q %.2g)", w->figure->name, 100 * w->figure_growth, w->figure->value.q);
+    if (w->figure)
+        say_queueing(c->out, w->figure, out);
     if (w->row) {
         buf_addstr(out, w->figure ? "; " : "");
         say_growth(c, w->row, out);
@@ -150,7 +211,7 @@ void compare_judge(struct compare *c)
     if (!(c->o.fail_above > 0))
         return;
     look_at_rows(c, &w);
-    if (c->freedom > 0)
+    if (c->freedom > 0 || c->o.only) /* of one run a side only those that were asked for */
         look_at_figures(c, &w);
     can = can_judge(c, &w, &why);
     if (!can) {
@@ -174,6 +235,8 @@ void compare_judge(struct compare *c)
             buf_addstr(&because, " (not tested)");
         else
             buf_addf(&because, " (q %.2g)", w.any->value.q);
+        say_not_judged(c, &because);
+        say_blind(c, &because);
     }
     out->because = buf_detach(&because);
     buf_release(&why);

@@ -77,7 +77,8 @@ struct compare_run {
     char *session_id;         /* NULL: it is none */
     char *seen[COMPARE_SEEN]; /* in words; NULL: not told */
     double frameless;         /* the share of `sum` in stacks without a frame to compare */
-    double nameless;          /* in those with code of the recorded program that has no name */
+    int failed;      /* how its command ended, where that was no success; 0: it was, or is not known */
+    double nameless; /* in those with code of the recorded program that has no name */
 };
 
 struct compare {

@@ -68,6 +68,7 @@ void compare_take_seen(const struct compare *c, struct compare_run *run, const s
             : NULL;
     run->seen[COMPARE_SEEN_COLLECTORS] = s->meta.tier ? buf_detach(&collectors) : NULL;
     run->session_id = s->meta.session_id ? mem_strdup(s->meta.session_id) : NULL;
+    run->failed = s->meta.exit_code > 0 ? (int)s->meta.exit_code : 0;
     run->frameless = share_without_frames(c, run);
     run->nameless = share_without_names(c, run);
     buf_release(&collectors);
@@ -148,6 +149,57 @@ static void note_twice(struct compare *c)
     }
 }
 
+static size_t failed_runs(const struct compare *c, int side, int *how)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < c->runs.n; r++)
+        if (c->runs.a[r].side == side && c->runs.a[r].failed) {
+            *how = c->runs.a[r].failed;
+            n++;
+        }
+    return n;
+}
+
+/* "1 of 3 runs of the new side ended by signal 6"; NULL: none failed there. */
+static char *failure_of(const struct compare *c, int side)
+{
+    int how = 0;
+    size_t n = failed_runs(c, side, &how);
+
+    if (!n)
+        return NULL;
+    return mem_printf("%zu of %zu run%s of the %s side ended %s %d", n, c->n[side],
+                      c->n[side] == 1 ? "" : "s", side ? "new" : "base",
+                      how > 128 ? "by signal" : "with exit code", how > 128 ? how - 128 : how);
+}
+
+static void note_failed(struct compare *c)
+{
+    for (int side = 0; side < COMPARISON_SIDES; side++) {
+        char *text = failure_of(c, side);
+
+        if (text)
+            *vec_push(&c->out->notes) = text;
+    }
+}
+
+/* What failed did less, or something else: it is compared with what failed as often. */
+static int fails_alike(const struct compare *c, struct buf *why)
+{
+    int how, side;
+    size_t base = failed_runs(c, COMPARISON_BASE, &how), new = failed_runs(c, COMPARISON_NEW, &how);
+    char *text;
+
+    if (!base == !new)
+        return 1;
+    side = new ? COMPARISON_NEW : COMPARISON_BASE;
+    text = failure_of(c, side);
+    buf_addf(why, "%s, of the %s side none", text, side ? "base" : "new");
+    free(text);
+    return 0;
+}
+
 void compare_note_seen(struct compare *c)
 {
     static const char *const means[COMPARE_SEEN] = {
@@ -165,6 +217,7 @@ void compare_note_seen(struct compare *c)
         free(text);
     }
     note_twice(c);
+    note_failed(c);
 }
 
 /* Mean shares of the sides that differ by more than the gate. */
@@ -183,6 +236,8 @@ int compare_sees_alike(const struct compare *c, struct buf *why)
     double share[COMPARISON_SIDES];
     char *tiers;
 
+    if (!fails_alike(c, why))
+        return 0;
     if (c->o.by >= COMPARISON_PROCESSES)
         return 1;
     tiers = difference(c, COMPARE_SEEN_TIER);

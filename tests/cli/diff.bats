@@ -383,7 +383,7 @@ END
     traces new 1300
     local sides=(--base base0 base1 base2 --new new0 new1 new2)
     run -1 "$WPROF" diff --by kernel --metric gpu --per 10 --fail-above 5% "${sides[@]}"
-    [[ ${lines[-1]} == "FAIL: wall: +19."*"; gemm: +20.00 % of the base side's whole"* ]]
+    [[ ${lines[-1]} == "FAIL: step, mean: +19."*"; gemm: +20.00 % of the base side's whole"* ]]
     run -1 "$WPROF" diff --by kernel --metric gpu --fail-above 5% --only gemm "${sides[@]}"
     [[ ${lines[-1]} == "FAIL: gemm: +5.56 percentage points of all time"* ]] # 2/3 and 13/18
     run -0 "$WPROF" diff --json --by kernel --metric gpu --per 10 "${sides[@]}"
@@ -487,4 +487,23 @@ END
     run -3 "$WPROF" diff --fail-above 5% s.base1 s.strip
     [[ ${lines[-1]} == *"can't judge: 0.0 % of the base side's samples and 100.0 % of the new one's are in code of the program without names"* ]]
     run -0 "$WPROF" diff --fail-above 5% --by module s.base1 s.strip
+}
+
+@test "diff: what failed, what is no profile, and what so few samples can't show" {
+    for i in base new; do
+        printf 'app;slow 500\napp;fast 500\n' | "$WPROF" import --from folded -o $i - 2>/dev/null
+    done
+    recorded new exit_code=134
+    run -3 "$WPROF" diff --fail-above 5% base new
+    [[ $output == *"note: 1 of 1 run of the new side ended by signal 6"* ]]
+    [[ ${lines[-1]} == "can't judge: 1 of 1 run of the new side ended by signal 6, of the base side none" ]]
+    recorded base exit_code=1
+    run -0 "$WPROF" diff --fail-above 5% base new # both failed
+    printf '%s\n' '#include <stdio.h>' 'int main(void)' '{' '#define N 3' '    puts("x");' '}' >app.c
+    run -3 "$WPROF" diff base app.c
+    [[ $output == *"app.c: 5 of 6 lines made no sense, the first is line 1: no folded stacks"* ]]
+    printf 'app;slow 50\napp;fast 50\n' >few.folded
+    printf 'app;slow 55\napp;fast 45\n' >other.folded
+    run -0 "$WPROF" diff --fail-above 5% few.folded other.folded
+    [[ ${lines[-1]} == pass:*"shows no change below "*" percentage points of all: more runs"* ]]
 }
