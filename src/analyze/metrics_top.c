@@ -20,6 +20,18 @@ static char *name_of(const struct metrics_sums *x, const struct task *task)
     return origins_task_name(&x->s->store, task, "?");
 }
 
+/* In a session of several recordings a task stands for each machine. */
+static int is_machine(const struct metrics_sums *x, uint32_t id)
+{
+    const struct origins *o = &x->s->store.origins;
+    const struct task *t = task_of(x, id);
+
+    for (size_t i = 0; t && !t->tid && i < o->list.n; i++)
+        if (o->list.a[i].machine == id)
+            return 1;
+    return !id;
+}
+
 static uint32_t pid_of(const struct task *t)
 {
     return t->ns_pid ? t->ns_pid : t->pid;
@@ -59,13 +71,13 @@ enum {
     A_N
 };
 
-static const char *whose(const struct metrics_sum *m)
+static const char *whose(const struct metrics_sums *x, const struct metrics_sum *m)
 {
     unsigned of = metrics_get(m->id)->of;
 
     if (of & METRIC_GPU)
         return "gpu";
-    if (!m->task)
+    if (is_machine(x, m->task))
         return "machine";
     if (of & METRIC_CGROUP)
         return "cgroup";
@@ -78,7 +90,7 @@ static void fill_all(union table_cell *c, const struct metrics_sums *x, const st
     const struct task *task = task_of(x, m->task);
     double scale = metric->unit == METRIC_RATIO ? 1.0 / METRIC_MILLION : 1;
 
-    c[A_OF].text = mem_strdup(whose(m));
+    c[A_OF].text = mem_strdup(whose(x, m));
     if (task) {
         c[A_PROCESS].text = name_of(x, task_of(x, task->leader));
         c[A_PID].count = pid_of(task);
@@ -128,6 +140,29 @@ static char *titled(const char *title, char *of)
     return text;
 }
 
+/* Where there are several, whose it is. */
+static char *machine_title(const struct metrics_sums *x, const struct metrics_sum *m)
+{
+    const struct metric *metric = metrics_get(m->id);
+    const struct task *task = task_of(x, m->task);
+    const struct origins *o = &x->s->store.origins;
+    uint32_t first = 0, others = 0;
+    char *title = m->cpu != METRIC_ANY_CPU
+                      ? mem_printf("%s: %s %u", metric->title, metrics_part(metric), m->cpu)
+                      : mem_strdup(metric->title),
+         *whole;
+
+    for (size_t i = 0; i < o->list.n; i++) {
+        first = first ? first : o->list.a[i].machine;
+        others |= o->list.a[i].machine && o->list.a[i].machine != first;
+    }
+    if (!task || !others)
+        return title;
+    whole = titled(title, mem_strdup(strtab_get(&x->s->store.strings, task->comm)));
+    free(title);
+    return whole;
+}
+
 static void fill_machine(union table_cell *c, const struct metrics_sums *x, const struct metrics_sum *m,
                          int cgroup)
 {
@@ -136,10 +171,8 @@ static void fill_machine(union table_cell *c, const struct metrics_sums *x, cons
 
     if (cgroup)
         c[M_WHAT].text = titled(metric->title, name_of(x, task_of(x, m->task)));
-    else if (m->cpu != METRIC_ANY_CPU)
-        c[M_WHAT].text = mem_printf("%s: %s %u", metric->title, metrics_part(metric), m->cpu);
     else
-        c[M_WHAT].text = mem_strdup(metric->title);
+        c[M_WHAT].text = machine_title(x, m);
     c[M_MIN].text = spell(metric, m->least, rate);
     c[M_MEAN].text = spell(metric, m->mean, rate);
     c[M_MAX].text = spell(metric, m->most, rate);
@@ -153,7 +186,7 @@ void metrics_table_machine(struct table *t, const struct metrics_sums *x, int cg
     for (size_t i = 0; i < x->list.n; i++) {
         const struct metrics_sum *m = &x->list.a[i];
 
-        if (cgroup ? m->task && metrics_get(m->id)->of & METRIC_CGROUP : !m->task)
+        if (cgroup ? m->task && metrics_get(m->id)->of & METRIC_CGROUP : is_machine(x, m->task))
             fill_machine(table_add(t), x, m, cgroup);
     }
 }
@@ -188,7 +221,7 @@ static void list_used(struct used_list *out, const struct metrics_sums *x, unsig
         const struct metrics_sum *m = &x->list.a[i];
         uint64_t first, second;
 
-        if (!m->task || m->task == last || !(metrics_get(m->id)->of & of))
+        if (m->task == last || is_machine(x, m->task) || !(metrics_get(m->id)->of & of))
             continue;
         last = m->task;
         first = metrics_sums_total(x, m->task, a);

@@ -119,7 +119,7 @@ static void equal_pids_are_different_tasks(void **state)
     (void)state;
     make(s, 1);
     merge_fixture_merge(&m, s, RANKS, CLOCKS_BEST);
-    assert_int_equal(m.store.origins.list.n, RANKS);
+    assert_int_equal(m.store.origins.list.n, RANKS + m.hosts.n); /* each host's own, too */
     for (size_t i = 0; i < m.store.tasks.list.n; i++) {
         const struct task *t = &m.store.tasks.list.a[i];
         const struct origin *o = origins_get(&m.store.origins, t->origin);
@@ -208,7 +208,8 @@ static void equal_stacks_are_there_once(void **state)
         named += !strncmp(strtab_get(&m.store.strings, m.store.frames.names.a[f->names].func), "only_on_", 8);
     }
     assert_int_equal(named, 3);
-    assert_int_equal(m.store.events.n, all);
+    assert_int_equal(m.store.events.n, all - (RANKS - m.hosts.n)); /* a host's figures are there once */
+    assert_int_equal(m.left.readings, RANKS - m.hosts.n);
     for (size_t i = 0; i < m.store.events.n; i++) {
         const struct event *ev = &m.store.events.a[i];
 
@@ -217,7 +218,7 @@ static void equal_stacks_are_there_once(void **state)
                    !m.store.tasks.list.a[ev->task - 1].pid; /* of the host's task */
     }
     assert_int_equal(samples, RANKS * MERGE_STEPS * 21 + MERGE_STEPS * 79);
-    assert_int_equal(metrics, RANKS);
+    assert_int_equal(metrics, m.hosts.n);
     assert_int_equal(store_counter(&m.store, "cpu.taken", 0), RANKS * 100);
     assert_int_equal(store_counter(&m.store, "own.rss_max", 0), 1000 + RANKS - 1);
     merge_sums(&m);
@@ -320,6 +321,52 @@ static void check_written(struct store *from, size_t origins)
     fclose(f);
 }
 
+/* Four recordings of one boot, merged two by two and then all: as if they were merged at once. */
+static void merged_of_merged_is_the_same(void **state)
+{
+    struct session s[RANKS], half[2];
+    struct merge m, first[2];
+    size_t all = 0;
+
+    (void)state;
+    for (unsigned r = 0; r < 4; r++) {
+        struct task t = {.pid = MERGE_PID, .tid = MERGE_PID, .start_ns = 5 + (r + 1) % 4, .ns_pid = 1};
+        struct wait w = {.reason = WAIT_SOCKET};
+        struct store *st = &s[r].store;
+        struct event *ev;
+
+        merge_fixture_rank(&s[r], r, 0, 1);
+        w.waker_task = tasks_add(&st->tasks, &t); /* the next rank's */
+        ev = merge_fixture_event(st, EVENT_OFFCPU, 1, st->events.a[0].ts, 1);
+        ev->attr = waits_add(&st->waits, &w);
+        ev = merge_fixture_event(st, EVENT_METRIC, 0, st->events.a[0].ts + (200 + r) * MS, MS);
+        ev->metric = strtab_add(&st->strings, "cpu.user");
+        all += st->events.n;
+        store_events_sort(st->events.a, st->events.n, 1);
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        merge_fixture_merge(&first[k], s + 2 * k, 2, CLOCKS_BEST);
+        half[k] = (struct session){
+            .path = (char *)"h", .sealed = 1, .meta = first[k].meta, .store = first[k].store};
+        half[k].meta.session_id = mem_strdup(k ? "b" : "a");
+    }
+    merge_fixture_merge(&m, half, 2, CLOCKS_BEST);
+    assert_int_equal(m.store.tasks.list.n, 1 + 4); /* the machine, and who ran */
+    assert_int_equal(m.store.events.n, all - 3);   /* what the others have read at the time */
+    for (size_t i = 0; i < m.store.tasks.list.n; i++)
+        assert_true(m.store.tasks.list.a[i].tid
+                        ? origins_get(&m.store.origins, m.store.tasks.list.a[i].origin)->rank
+                        : !origins_get(&m.store.origins, m.store.tasks.list.a[i].origin)->rank);
+    merge_release(&m);
+    for (unsigned k = 0; k < 2; k++) {
+        first[k].meta = (struct meta){0};
+        first[k].store = half[k].store;
+        merge_release(&first[k]);
+    }
+    for (unsigned r = 0; r < 4; r++)
+        merge_fixture_release(&s[r]);
+}
+
 static void origins_are_kept(void **state)
 {
     struct session s[RANKS];
@@ -329,12 +376,12 @@ static void origins_are_kept(void **state)
     (void)state;
     make(s, 1);
     merge_fixture_merge(&m, s, RANKS, CLOCKS_BEST);
-    check_written(&m.store, RANKS);
+    check_written(&m.store, RANKS + m.hosts.n);
     store_compact(&small, &m.store);
-    check_written(&small, RANKS);
+    check_written(&small, RANKS + m.hosts.n);
     store_release(&small);
     store_compact_used(&small, &m.store);
-    check_written(&small, RANKS);
+    check_written(&small, RANKS + m.hosts.n);
     store_release(&small);
     release(&m, s);
 }
@@ -351,6 +398,7 @@ int main(void)
         cmocka_unit_test(devices_of_hosts_stay_apart),
         cmocka_unit_test(numbered_where_no_rank_is_told),
         cmocka_unit_test(twice_the_same_is_refused),
+        cmocka_unit_test(merged_of_merged_is_the_same),
         cmocka_unit_test(origins_are_kept),
     };
 

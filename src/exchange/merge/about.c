@@ -316,6 +316,8 @@ void merge_finish(struct merge *m)
 {
     note_count(m, m->joined, "connections between hosts joined by both ends' addresses and ports");
     note_count(m, m->left.frames, "frames have other names in other recordings: the first one's are kept");
+    note_count(m, m->left.readings,
+               "readings of a machine that another recording has read at the time are left out");
     note_count(m, m->left.lines,
                "lines of source have another text in other recordings: the first one's is kept");
     note_count(m, m->extra.n, "files of extra/ are carried over; what is equal in several is there once");

@@ -16,6 +16,8 @@ struct merge_ids {
     uint32_t origins;
     uint32_t ranks;   /* what is added to ranks that it has itself */
     uint32_t machine; /* task that stands for the part's host */
+    uint32_t command; /* task of the recording's command; 0: not known */
+    uint32_t unknown; /* task of what the recording tells no task of; 0: none yet */
     int64_t offset;
 };
 
@@ -33,6 +35,9 @@ static inline uint64_t merge_moved(const struct merge_ids *x, uint64_t ns)
 
     return !ns ? 0 : to > 0 ? (uint64_t)to : 1;
 }
+
+/* Of what is the recording's, and no task's: one without a pid. */
+uint32_t merge_unknown(struct merge_ids *x);
 
 /* Origins and tasks. */
 void merge_tasks_add(struct merge_ids *x);

@@ -25,6 +25,7 @@ struct merge_host {
     struct graph graph; /* of all its sessions */
     size_t graphs;      /* how many those were */
     uint32_t others;    /* origin of tasks that no recording is of; 0: none yet */
+    uint32_t machine;   /* task that stands for it; 0: none yet */
 };
 
 /* A session to be merged. */
@@ -51,10 +52,22 @@ struct merge_left {
     uint64_t looks;  /* topology.ndjson, of them */
     uint64_t blocks; /* unknown ones, of newer versions */
     uint64_t damaged, unsealed;
-    uint64_t lines;   /* of source, whose text is another one in two sessions */
-    uint64_t renamed; /* files of extra/ whose name another session's have */
-    uint64_t others;  /* in extra/: links, devices, what is too deep */
-    uint64_t frames;  /* that two sessions name differently, though their files are one */
+    uint64_t lines;    /* of source, whose text is another one in two sessions */
+    uint64_t renamed;  /* files of extra/ whose name another session's have */
+    uint64_t others;   /* in extra/: links, devices, what is too deep */
+    uint64_t frames;   /* that two sessions name differently, though their files are one */
+    uint64_t readings; /* of a machine, while another recording has read the same there */
+};
+
+/* When a metric of a machine was read: [from, to] of each recording that is in, by another one than the last.
+ */
+struct merge_read {
+    uint64_t from, to;
+    size_t part;
+};
+
+struct merge_series {
+    VEC(struct merge_read) list;
 };
 
 struct merge_opts {
@@ -71,13 +84,15 @@ struct merge {
     struct clocks clocks;
     struct store store;
     struct meta meta;
-    struct map ranks;   /* that there are */
-    uint32_t nranks;    /* above the highest of them */
-    struct map threads; /* of a boot, by tid and start -> task */
-    struct map samples; /* stack << 16 | flags -> weight: of what has been flushed */
-    uint64_t nevents;   /* flushed ones, and those of no kind that this version knows */
-    uint64_t joined;    /* connections between hosts */
-    int numbered;       /* ranks were given in the order of the arguments */
+    struct map ranks;    /* that there are */
+    uint32_t nranks;     /* above the highest of them */
+    struct map threads;  /* of a boot, by tid and start -> task */
+    struct map samples;  /* stack << 16 | flags -> weight: of what has been flushed */
+    uint64_t nevents;    /* flushed ones, and those of no kind that this version knows */
+    uint64_t joined;     /* connections between hosts */
+    int numbered;        /* ranks were given in the order of the arguments */
+    struct map machines; /* machine, metric and part of it -> index + 1 of the series */
+    VEC(struct merge_series) series;
     struct source_text source;
     VEC(char *) extra; /* files that were carried over: paths in the merged session */
     struct merge_left left;
@@ -126,6 +141,10 @@ int merge_topology_read(const struct session *s, struct graph *g, struct err *e)
 int merge_topology_add(struct merge *m, size_t part, const struct session *s, struct err *e);
 void merge_source_add(struct merge *m, const struct session *s);
 void merge_meta_add(struct merge *m, const struct merge_part *p);
+/* Recordings of one machine read the same figures of it: those of the first that did at a time are kept. 0:
+ * this reading is another one's already. */
+int merge_machine_keep(struct merge *m, const struct merge_part *p, const struct event *ev);
+void merge_machine_release(struct merge *m);
 void merge_counters_add(struct merge *m, const struct store *from);
 /* Its tables and events into the store, moved by `offset`. */
 void merge_tables_add(struct merge *m, struct merge_part *p, const struct store *from);

@@ -38,6 +38,7 @@ void merge_release(struct merge *m)
     vec_release(&m->domains);
     clocks_release(&m->clocks);
     source_text_release(&m->source);
+    merge_machine_release(m);
     map_release(&m->samples);
     map_release(&m->threads);
     map_release(&m->ranks);

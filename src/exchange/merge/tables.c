@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A session's tables and events into the merged store. */
 #include "exchange/merge/ids.h"
+#include "model/metrics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,10 +126,23 @@ static uint32_t attr_of(const struct merge_ids *x, const struct event *ev)
     return ev->attr;
 }
 
+/* What was measured of no process is the machine's, but for how many processes the recording had: that is
+ * told of its command. Other things without a task are the recording's. */
+static uint32_t task_of(struct merge_ids *x, const struct event *ev, uint32_t targets)
+{
+    if (ev->task || ev->kind == EVENT_GPU)
+        return merge_task(x, ev->task);
+    if (ev->kind != EVENT_METRIC)
+        return merge_unknown(x);
+    return ev->metric == targets && x->command ? x->command : x->machine;
+}
+
 static void add_events(struct merge_ids *x)
 {
     const struct store *from = x->from;
+    uint32_t targets = strtab_find(&from->strings, metrics_get(METRIC_ID_TARGETS)->name);
     struct event *to;
+    size_t n = 0;
 
     vec_reserve(&x->to->events, x->to->events.n + from->events.n);
     to = x->to->events.a + x->to->events.n;
@@ -137,14 +151,16 @@ static void add_events(struct merge_ids *x)
 
         ev.attr = attr_of(x, &ev);
         ev.ts = merge_moved(x, ev.ts);
-        ev.task = ev.task || ev.kind == EVENT_GPU ? merge_task(x, ev.task) : x->machine;
+        ev.task = task_of(x, &from->events.a[i], targets);
         ev.stack = x->stack[ev.stack];
         ev.metric = merge_string(x, ev.metric);
-        to[i] = ev;
+        if (ev.kind == EVENT_METRIC && ev.task == x->machine && !merge_machine_keep(x->m, x->part, &ev))
+            continue;
+        to[n++] = ev;
         count_sample(x->m, &ev);
     }
-    x->to->events.n += from->events.n;
-    x->m->nevents += from->events.n;
+    x->to->events.n += n;
+    x->m->nevents += n;
 }
 
 static uint32_t *ids_for(size_t n)

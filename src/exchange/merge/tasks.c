@@ -41,7 +41,7 @@ static struct origin origin_of(struct merge_ids *x)
     return (struct origin){.host = strtab_add(&x->to->strings, x->m->hosts.a[x->part->host].name),
                            .session = strtab_add(&x->to->strings, meta->session_id),
                            .rank = (uint32_t)(x->part->rank + 1),
-                           .task = command_of(x),
+                           .task = x->command,
                            .machine = x->machine,
                            .frequency = meta->frequency > UINT32_MAX ? 0 : (uint32_t)meta->frequency,
                            .clock =
@@ -138,6 +138,14 @@ static void mark_descendants(const struct tasks *t, uint8_t *own)
     }
 }
 
+/* Only named in all recordings of a session that was merged before. */
+static int is_nobodys(const struct store *s, const struct task *t)
+{
+    const struct origin *o = origins_get(&s->origins, t->origin);
+
+    return o && !o->session;
+}
+
 /* By id: what happened is told of them, or they descend from such. */
 static uint8_t *own_tasks(const struct store *s)
 {
@@ -150,7 +158,7 @@ static uint8_t *own_tasks(const struct store *s)
     for (size_t i = 0; i < s->tasks.list.n; i++) {
         const struct task *t = &s->tasks.list.a[i];
 
-        own[i + 1] |= t->cpu_ns > 0 || t->origin;
+        own[i + 1] |= t->cpu_ns > 0 || (t->origin && !is_nobodys(s, t));
         if (own[i + 1] && t->leader <= s->tasks.list.n)
             own[t->leader] = 1;
     }
@@ -159,12 +167,36 @@ static uint8_t *own_tasks(const struct store *s)
     return own;
 }
 
+/* ---- sessions that were merged before ---- */
+
+/* Whether it is of this part's host and clock alone: its tasks and machines are then what other parts know,
+ * too. */
+static int is_of_one_host(const struct merge_ids *x)
+{
+    const struct origins *own = &x->from->origins;
+
+    for (size_t i = 1; i < own->list.n; i++)
+        if (own->list.a[i].host != own->list.a[0].host)
+            return 0;
+    return x->part->meta.clock_id != NULL;
+}
+
+static int is_machine(const struct merge_ids *x, uint32_t id)
+{
+    const struct origins *own = &x->from->origins;
+
+    for (size_t i = 0; i < own->list.n; i++)
+        if (own->list.a[i].machine == id)
+            return is_of_one_host(x);
+    return 0;
+}
+
 /* ---- one thread, in several recordings ---- */
 
 /* The last program of the thread that is known; NULL: it can't be told from others. */
 static uint64_t *known(const struct merge_ids *x, const struct task *t)
 {
-    return t->start_ns && !t->origin
+    return t->start_ns && (!t->origin || is_of_one_host(x))
                ? map_put(&x->m->threads, hash_mix((uint64_t)x->part->domain << 32 | t->tid, t->start_ns))
                : NULL;
 }
@@ -196,6 +228,11 @@ static void number_tasks(struct merge_ids *x, const uint8_t *own, uint8_t *keep)
         uint64_t *at = known(x, &from->list.a[i]);
         uint32_t there = at ? (uint32_t)*at : 0;
 
+        if (!from->list.a[i].tid && is_machine(x, (uint32_t)i + 1)) {
+            x->task[i + 1] = x->machine;
+            keep[i + 1] = 1;
+            continue;
+        }
         if (there && !own[i + 1]) {
             x->task[i + 1] = there;
             keep[i + 1] = 1;
@@ -218,22 +255,45 @@ static void fill_task(struct merge_ids *x, size_t i, int own)
     t.parent = merge_task(x, t.parent);
     t.first_ns = merge_moved(x, t.first_ns);
     t.last_ns = merge_moved(x, t.last_ns);
-    t.origin = t.origin ? t.origin + x->origins : own ? x->origins + 1 : others_of(x);
+    if (!t.origin)
+        t.origin = own ? x->origins + 1 : others_of(x);
+    else if (!own && is_of_one_host(x))
+        t.origin = others_of(x);
+    else
+        t.origin += x->origins;
     x->to->tasks.list.a[id - 1] = t;
     tasks_touch(&x->to->tasks, id);
 }
 
-/* Stands for the host: of what was measured of no process. It has no pid. */
+/* A task without a pid, by the host's name. */
+static uint32_t stand_in(struct merge_ids *x, uint32_t origin)
+{
+    uint32_t id = new_task(x);
+
+    x->to->tasks.list.a[id - 1] =
+        (struct task){.leader = id,
+                      .comm = strtab_add(&x->to->strings, x->m->hosts.a[x->part->host].name),
+                      .origin = origin};
+    tasks_touch(&x->to->tasks, id);
+    return id;
+}
+
+uint32_t merge_unknown(struct merge_ids *x)
+{
+    if (!x->unknown)
+        x->unknown = stand_in(x, x->origins + 1);
+    return x->unknown;
+}
+
+/* Stands for the host: of what was measured of no process. It is of no recording. */
 static void add_machine(struct merge_ids *x)
 {
     struct merge_domain *d = &x->m->domains.a[x->part->domain];
+    struct merge_host *h = &x->m->hosts.a[x->part->host];
 
-    x->machine = new_task(x);
-    x->to->tasks.list.a[x->machine - 1] =
-        (struct task){.leader = x->machine,
-                      .comm = strtab_add(&x->to->strings, x->m->hosts.a[x->part->host].name),
-                      .origin = x->origins + 1};
-    tasks_touch(&x->to->tasks, x->machine);
+    if (!h->machine)
+        h->machine = stand_in(x, others_of(x));
+    x->machine = h->machine;
     d->machine = d->machine ? d->machine : x->machine;
 }
 
@@ -242,10 +302,11 @@ void merge_tasks_add(struct merge_ids *x)
     size_t n = x->from->tasks.list.n;
     uint8_t *own = own_tasks(x->from), *keep = mem_calloc(n + 1, 1);
 
-    x->origins = (uint32_t)x->to->origins.list.n;
     settle_ranks(x);
     add_machine(x);
+    x->origins = (uint32_t)x->to->origins.list.n;
     number_tasks(x, own, keep);
+    x->command = command_of(x);
     if (x->from->origins.list.n)
         move_origins(x);
     else

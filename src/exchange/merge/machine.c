@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What several recordings have measured of one machine at a time is there once. */
+#include "base/hash.h"
+#include "exchange/merge/merge.h"
+
+static struct merge_series *series_of(struct merge *m, const struct event *ev)
+{
+    uint64_t *at = map_put(&m->machines, hash_mix((uint64_t)ev->task << 32 | ev->metric, ev->cpu));
+
+    if (!*at) {
+        *vec_push(&m->series) = (struct merge_series){0};
+        *at = m->series.n;
+    }
+    return &m->series.a[*at - 1];
+}
+
+int merge_machine_keep(struct merge *m, const struct merge_part *p, const struct event *ev)
+{
+    struct merge_series *s = series_of(m, ev);
+    size_t part = (size_t)(p - m->parts.a);
+    uint64_t end = ev->ts + ev->dur, middle = ev->ts + ev->dur / 2;
+    struct merge_read *last;
+
+    for (size_t i = 0; i < s->list.n; i++) {
+        const struct merge_read *r = &s->list.a[i];
+
+        if (r->part != part && middle >= r->from && middle <= r->to) {
+            m->left.readings++;
+            return 0;
+        }
+    }
+    last = s->list.n ? &s->list.a[s->list.n - 1] : NULL;
+    if (!last || last->part != part) {
+        *vec_push(&s->list) = (struct merge_read){ev->ts, end, part};
+        return 1;
+    }
+    last->from = ev->ts < last->from ? ev->ts : last->from;
+    last->to = end > last->to ? end : last->to;
+    return 1;
+}
+
+void merge_machine_release(struct merge *m)
+{
+    for (size_t i = 0; i < m->series.n; i++)
+        vec_release(&m->series.a[i].list);
+    vec_release(&m->series);
+    map_release(&m->machines);
+}
