@@ -11,6 +11,7 @@
 #include "model/graph_json.h"
 #include "platform/clock.h"
 #include "platform/machine.h"
+#include "platform/packed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -204,18 +205,33 @@ static int read_input(struct import *im, struct input *in, struct err *e)
     return 0;
 }
 
-static int read_dir(struct import *im, const struct import_opts *o, const char *path, unsigned count,
-                    struct err *e)
+/* dir: where it lies; path: what it is called. */
+static int read_dir(struct import *im, const struct import_opts *o, const char *dir, const char *path,
+                    unsigned count, struct err *e)
 {
-    const struct importer *x = o->from ? importer_find(o->from, e) : importer_detect_dir(path, e);
+    const struct importer *x = o->from ? importer_find(o->from, e) : importer_detect_dir(dir, e);
 
     if (choose(im, o, x, path, count, e))
         return -1;
     if (!x->run_dir)
         return err_set(e, "%s is a directory: of the format %s, a file is wanted", path, x->name);
-    if (x->run_dir(path, o->event, &im->store, &im->meta, &im->stats, e))
+    if (x->run_dir(dir, o->event, &im->store, &im->meta, &im->stats, e))
         return err_wrap(e, "%s", path);
     return 0;
+}
+
+/* A session's directory in an archive. */
+static int read_packed(struct import *im, const struct import_opts *o, const char *path, unsigned count,
+                       struct err *e)
+{
+    struct session s;
+    int rc = packed_open_meta(&s, path, e);
+
+    if (rc)
+        return rc;
+    rc = read_dir(im, o, session_files(&s), path, count, e);
+    session_release(&s);
+    return rc;
 }
 
 static int read_file(struct import *im, const struct import_opts *o, const char *path, unsigned index,
@@ -226,7 +242,9 @@ static int read_file(struct import *im, const struct import_opts *o, const char 
     int rc;
 
     if (strcmp(path, "-") != 0 && !stat(path, &st) && S_ISDIR(st.st_mode))
-        return read_dir(im, o, path, count, e);
+        return read_dir(im, o, path, path, count, e);
+    if (strcmp(path, "-") != 0 && packed_is(path))
+        return read_packed(im, o, path, count, e);
     rc = input_open(&in, path, e);
     in.event = o->event;
     in.index = index;

@@ -185,8 +185,9 @@ static int open_log(const struct session *s, int dirfd, struct err *e)
     int fd = openat(dirfd, SESSION_LOG, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0 && errno == ENOENT)
-        return err_set(e, "%s has no %s: a session of another tool, or an incomplete copy", s->path,
-                       SESSION_LOG);
+        return err_set(
+            e, "%s has no %s: a session of another tool (wprof import takes AIProf's), or an incomplete copy",
+            s->path, SESSION_LOG);
     return fd < 0 ? err_sys(e, errno, "%s/%s", s->path, SESSION_LOG) : fd;
 }
 

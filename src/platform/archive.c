@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "platform/symbols.h"
 
 #include <archive.h>
@@ -42,6 +43,7 @@
     X(read_new)                                                                                              \
     X(read_next_header)                                                                                      \
     X(read_open_fd)                                                                                          \
+    X(read_support_filter_gzip)                                                                              \
     X(read_support_filter_zstd)                                                                              \
     X(read_support_format_tar)                                                                               \
     X(write_add_filter_zstd)                                                                                 \
@@ -201,11 +203,10 @@ struct archive_in {
     uint64_t bytes;   /* unpacked until now */
 };
 
-struct archive_in *archive_in_new(int fd, const struct archive_limits *limits, struct err *e)
+static struct archive_in *open_tar(int fd, struct err *e)
 {
     struct archive_in *in = mem_calloc(1, sizeof(*in));
 
-    in->limits = *limits;
     if (load(&in->api, e)) {
         free(in);
         return NULL;
@@ -213,16 +214,37 @@ struct archive_in *archive_in_new(int fd, const struct archive_limits *limits, s
     in->a = in->api.read_new();
     if (!in->a)
         err_set(e, "libarchive: no memory");
-    else if (in->api.read_support_filter_zstd(in->a) || in->api.read_support_format_tar(in->a) ||
-             in->api.read_open_fd(in->a, fd, CHUNK))
-        failed(&in->api, in->a, "no tar archive compressed by zstd", e);
+    else if (in->api.read_support_filter_zstd(in->a) || in->api.read_support_filter_gzip(in->a) ||
+             in->api.read_support_format_tar(in->a) || in->api.read_open_fd(in->a, fd, CHUNK))
+        failed(&in->api, in->a, "no tar archive, compressed by zstd, by gzip or not at all", e);
     else
         return in;
     archive_in_free(in);
     return NULL;
 }
 
-/* One component after another; empty ones and "." say nothing, and so does no archive of ours. */
+struct archive_in *archive_in_new(int fd, const struct archive_limits *limits, struct err *e)
+{
+    struct archive_in *in = open_tar(fd, e);
+
+    if (in)
+        in->limits = *limits;
+    return in;
+}
+
+int archive_is(int fd)
+{
+    struct archive_entry *entry;
+    struct err e;
+    struct archive_in *in = open_tar(fd, &e);
+    int rc = in ? in->api.read_next_header(in->a, &entry) : ARCHIVE_FATAL;
+
+    archive_in_free(in);
+    lseek(fd, 0, SEEK_SET);
+    return rc == ARCHIVE_OK || rc == ARCHIVE_WARN;
+}
+
+/* One component after another. */
 static const char *wrong_name(const char *name)
 {
     if (!*name || *name == '/')
@@ -235,7 +257,7 @@ static const char *wrong_name(const char *name)
         if (n == 2 && !strncmp(p, "..", 2))
             return "a path that leads out of it";
         if (!n || (n == 1 && *p == '.'))
-            return "a path with an empty component";
+            return "a path with an empty component, or '.' as one";
         p += n + (p[n] == '/');
     }
     return NULL;
@@ -289,6 +311,14 @@ static int check(struct archive_in *in, struct archive_entry *entry, const char 
     return 0;
 }
 
+/* `tar -C DIR -c .` names everything from "./" on. */
+static const char *without_dot(const char *name)
+{
+    while (name && name[0] == '.' && name[1] == '/')
+        name += 2;
+    return name;
+}
+
 int archive_in_next(struct archive_in *in, const char **name, struct err *e)
 {
     struct archive_entry *entry;
@@ -300,7 +330,9 @@ int archive_in_next(struct archive_in *in, const char **name, struct err *e)
             return 0;
         if (rc < ARCHIVE_WARN) /* a warning: its name is in no character set that this locale knows */
             return failed(&in->api, in->a, "damaged", e);
-        *name = in->api.entry_pathname(entry);
+        *name = without_dot(in->api.entry_pathname(entry));
+        if (*name && !**name && in->api.entry_filetype(entry) == AE_IFDIR) /* "./" itself */
+            continue;
         if (check(in, entry, *name, e))
             return -1;
         if (in->api.entry_filetype(entry) == AE_IFREG)
@@ -312,14 +344,15 @@ int archive_in_next(struct archive_in *in, const char **name, struct err *e)
 static int within(struct archive_in *in, int64_t end, struct err *e)
 {
     uint64_t packed = (uint64_t)in->api.filter_bytes(in->a, -1);
+    char out[32], of[32];
 
     if (in->bytes > in->limits.bytes || end < 0 ||
         (uint64_t)end > in->limits.bytes) /* sparse files have ends far away */
-        return err_set(e, "more than %llu MiB come out of it: refused (--max-size allows more)",
-                       (unsigned long long)(in->limits.bytes >> 20));
+        return err_set(e, "more than %s come out of it: refused (--max-size allows more)",
+                       units_size(out, sizeof(out), in->limits.bytes));
     if (in->bytes > ARCHIVE_SMALL && in->bytes / in->limits.ratio > packed)
-        return err_set(e, "%llu MiB come out of %llu KiB: refused, sessions don't shrink so much",
-                       (unsigned long long)(in->bytes >> 20), (unsigned long long)(packed >> 10));
+        return err_set(e, "%s come out of %s: refused, sessions don't shrink so much",
+                       units_size(out, sizeof(out), in->bytes), units_size(of, sizeof(of), packed));
     return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tar archives compressed by zstd, through libarchive. They are read as what strangers made: regular files
- * and directories alone, each name once, relative and without "..", and no more bytes than the limits allow.
+ * tar archives through libarchive: written compressed by zstd, read also as others make them, compressed by
+ * gzip or not at all. They are read as what strangers made: regular files and directories alone, each name
+ * once, relative and without "..", and no more bytes than the limits allow.
  */
 #ifndef WPROF_PLATFORM_ARCHIVE_H
 #define WPROF_PLATFORM_ARCHIVE_H
@@ -40,10 +41,11 @@ struct archive_limits {
 
 struct archive_in;
 
+int archive_is(int fd); /* whether it begins as one: fd, a file at its start, is there again then */
 /* fd is borrowed, and read from where it is; a pipe will do. NULL with `e`: no such archive. */
 struct archive_in *archive_in_new(int fd, const struct archive_limits *limits, struct err *e);
-/* The next regular file; 0: there is none, 1: *name, until the next call. -1 with `e`, which names the
- * member: it is refused, or the archive damaged. */
+/* The next regular file; 0: there is none, 1: *name, without a "./" before it, until the next call. -1 with
+ * `e`, which names the member: it is refused, or the archive damaged. */
 int archive_in_next(struct archive_in *in, const char **name, struct err *e);
 /* Writes the content of the file that archive_in_next() gave. */
 int archive_in_copy(struct archive_in *in, int fd, struct err *e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/packed.h"
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/tree.h"
@@ -19,6 +20,11 @@
 /* The log is compressed, texts shrink to a twentieth or so; zeros to a 30,000th. */
 #define RATIO      1000
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd" /* RFC 8878, 3.1.1 */
+#define GZIP_MAGIC "\x1f\x8b"         /* RFC 1952, 2.3.1 */
+
+/* POSIX.1-2017, pax, "ustar Interchange Format"; GNU's tar has the same five bytes there. */
+#define USTAR_MAGIC "ustar"
+enum { USTAR_AT = 257, HEAD = 512 };
 
 /* ---- writing ---- */
 
@@ -81,23 +87,82 @@ static int take_file(struct archive_in *in, const struct packed_to *to, const ch
     return rc;
 }
 
-/* Below the one directory that all members are in. */
-static const char *inside(const char *name, char **top, struct err *e)
-{
-    const char *slash = strchr(name, '/');
-    size_t n = slash ? (size_t)(slash - name) : 0;
+/* Where members belong: below the one directory that all of them are in, as ours have it and most who pack a
+ * directory; from the first on that is not there (`odd`), all of them are at the top. */
+struct layout {
+    char *top, *odd;
+};
 
-    if (!n || !slash[1]) {
-        err_set(e, "member '%.100s' lies in no directory: no session's archive", name);
-        return NULL;
-    }
-    if (!*top)
-        *top = mem_strndup(name, n);
-    if (strncmp(*top, name, n) || (*top)[n]) {
-        err_set(e, "member '%.100s' is not in '%.100s' as those before: no session's archive", name, *top);
-        return NULL;
-    }
-    return slash + 1;
+static void layout_release(struct layout *l)
+{
+    free(l->top);
+    free(l->odd);
+}
+
+/* A member's path in the session, as far as is known by now. */
+static const char *inside(struct layout *l, const char *member)
+{
+    const char *slash = strchr(member, '/');
+    size_t n = slash ? (size_t)(slash - member) : 0;
+
+    if (l->odd)
+        return member;
+    if (!l->top && n)
+        l->top = mem_strndup(member, n);
+    if (n && !strncmp(l->top, member, n) && !l->top[n])
+        return slash + 1;
+    l->odd = mem_strdup(member);
+    return member;
+}
+
+/* All that is in the directory moves into a new one in it: what was taken for the top was a part. */
+static int sink(const struct packed_to *to, const char *name, struct err *e)
+{
+    static const char room[] = ".wprof-unpacking";
+    struct dir_names names = {0};
+    int fd = -1, rc = 0;
+
+    if (dir_names(&names, to->dirfd, ".", NULL) || mkdirat(to->dirfd, room, 0700) ||
+        fchownat(to->dirfd, room, to->uid, to->gid, AT_SYMLINK_NOFOLLOW) ||
+        (fd = openat(to->dirfd, room, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+        rc = -1;
+    for (size_t i = 0; i < names.list.n && !rc; i++)
+        rc = renameat(to->dirfd, names.list.a[i], fd, names.list.a[i]);
+    if (!rc)
+        rc = renameat(to->dirfd, room, to->dirfd, name);
+    if (rc)
+        err_sys(e, errno, "directory '%.100s' of it", name);
+    if (fd >= 0)
+        close(fd);
+    dir_names_release(&names);
+    return rc;
+}
+
+static int take(struct archive_in *in, const struct packed_to *to, struct layout *l, const char *member,
+                struct err *e)
+{
+    int flat = l->odd != NULL;
+    const char *name = inside(l, member);
+
+    if (!flat && l->odd && l->top && sink(to, l->top, e))
+        return -1;
+    return take_file(in, to, name, e);
+}
+
+static int check_layout(const struct layout *l, int dirfd, struct err *e)
+{
+    if (!l->top && !l->odd)
+        return err_set(e, "nothing is in it");
+    if (!l->odd || !faccessat(dirfd, SESSION_META, F_OK, 0))
+        return 0;
+    return l->top ? err_set(e,
+                            "member '%.100s' is not in '%.100s' as those before, and no " SESSION_META
+                            " lies beside: no session's archive",
+                            l->odd, l->top)
+                  : err_set(e,
+                            "member '%.100s' lies in no directory, nor does a " SESSION_META
+                            " beside it: no session's archive",
+                            l->odd);
 }
 
 /* All that meta.json lists is as it says. */
@@ -123,23 +188,21 @@ int packed_read(int fd, const struct packed_to *to, struct err *e)
 {
     struct archive_limits limits = {.bytes = to->max_bytes, .ratio = RATIO};
     struct archive_in *in = archive_in_new(fd, &limits, e);
-    const char *member, *name;
-    char *top = NULL;
+    struct layout l = {0};
+    const char *member;
     int rc;
 
     if (!in)
         return -1;
-    while ((rc = archive_in_next(in, &member, e)) > 0) {
-        name = inside(member, &top, e);
-        if (!name || take_file(in, to, name, e)) {
+    while ((rc = archive_in_next(in, &member, e)) > 0)
+        if (take(in, to, &l, member, e)) {
             rc = -1;
             break;
         }
-    }
-    if (!rc && !top)
-        rc = err_set(e, "nothing is in it");
+    if (!rc)
+        rc = check_layout(&l, to->dirfd, e);
     archive_in_free(in);
-    free(top);
+    layout_release(&l);
     return rc ? -1 : to->unchecked ? 0 : check(to->dirfd, e);
 }
 
@@ -156,15 +219,17 @@ static int take_meta(struct archive_in *in, const char *name, int fd, int nowher
 
 static int find_meta(struct archive_in *in, int fd, int nowhere, struct err *e)
 {
-    const char *member, *name;
-    char *top = NULL;
+    struct layout l = {0};
+    const char *member;
     int rc = 0, found = 0;
 
     while (!found && (rc = archive_in_next(in, &member, e)) > 0) {
-        name = inside(member, &top, e);
-        found = name ? take_meta(in, name, fd, nowhere, e) : -1;
+        const char *name = inside(&l, member);
+
+        /* A part of a session that is at the top has no meta.json to be taken for it. */
+        found = take_meta(in, l.top && !strcmp(l.top, "extra") ? member : name, fd, nowhere, e);
     }
-    free(top);
+    layout_release(&l);
     if (!found && !rc)
         return err_set(e, "no " SESSION_META " is in it");
     return found > 0 ? 0 : -1;
@@ -198,16 +263,25 @@ int packed_read_meta(int fd, struct buf *out, uint64_t max, struct err *e)
 
 /* ---- as an operand ---- */
 
+/* By its first bytes. Much else is compressed by gzip, or may begin like an old tar: that is looked into. */
+static int begins_as_one(int fd)
+{
+    char head[HEAD];
+    ssize_t n = pread(fd, head, sizeof(head), 0);
+
+    return (n >= 4 && !memcmp(head, ZSTD_MAGIC, 4)) ||
+           (((n >= 2 && !memcmp(head, GZIP_MAGIC, 2)) ||
+             (n == HEAD && !memcmp(head + USTAR_AT, USTAR_MAGIC, 5))) &&
+            archive_is(fd));
+}
+
 /* The archive, opened; -1: something else is there. */
 static int open_archive(const char *path)
 {
     int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : dup(STDIN_FILENO);
     struct stat st;
-    char magic[4];
 
-    if (fd >= 0 && (fstat(fd, &st) || S_ISDIR(st.st_mode) ||
-                    (S_ISREG(st.st_mode) && (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
-                                             memcmp(magic, ZSTD_MAGIC, sizeof(magic)))))) {
+    if (fd >= 0 && (fstat(fd, &st) || S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && !begins_as_one(fd)))) {
         close(fd);
         return -1;
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A session in one file: a tar archive compressed by zstd, with the session's files below one directory that
- * is named after its id. wprof-session(5) says more.
+ * is named after its id. Others' archives of sessions (AIProf's: gzip, or no compression, or no directory)
+ * are read, too. wprof-session(5) says more.
  */
 #ifndef WPROF_PLATFORM_PACKED_H
 #define WPROF_PLATFORM_PACKED_H
@@ -27,7 +28,8 @@ struct packed_to {
     int unchecked; /* files need not be as meta.json lists them */
 };
 
-/* Takes all files out, and checks those that meta.json lists. -1 with `e`, which names the member: refused,
+/* Takes all files out, of the one directory that they are in or, where meta.json is at the archive's top, as
+ * they are, and checks those that meta.json lists. -1 with `e`, which names the member: refused,
  * with what was written until then left there. */
 int packed_read(int fd, const struct packed_to *to, struct err *e);
 

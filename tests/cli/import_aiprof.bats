@@ -74,3 +74,19 @@ END
     [[ $output == *"is a directory, and no session of AIProf"* ]]
     [ ! -e s ]
 }
+
+@test "import aiprof: an archive of it, as its uploader makes it" {
+    export TMPDIR=$PWD/tmp
+    mkdir tmp
+    "$WPROF" import -o s a
+    tar -czf a.tar.gz a
+    tar -C a -cf b.tar .
+    for archive in a.tar.gz b.tar; do
+        run -3 "$WPROF" show "$archive"
+        [[ $output == *"wprof import takes AIProf's"* ]]
+        rm -rf t
+        "$WPROF" import -o t "$archive"
+        cmp <("$WPROF" export t) <("$WPROF" export s)
+    done
+    [ -z "$(ls tmp)" ]
+}

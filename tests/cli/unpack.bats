@@ -51,7 +51,7 @@ refused() {
     archive two 'add("a/x"); add("b/x")'
     refused two "'b/x' is not in 'a'"
     archive bomb 'add("a/z", bytes(150000000))'
-    refused bomb "'z': 64 MiB come out of"
+    refused bomb "'z': 64.1 MiB come out of"
     archive control 'add("a/\x1b[31m/..")'
     refused control "'a/?[31m/..'"
     archive none 'pass'
@@ -64,6 +64,31 @@ refused() {
     echo text >plain
     run -3 "$WPROF" show plain
     [[ $output == *"an archive that"* ]]
+}
+
+@test "archives as others pack a session: gzip or none, from ./ on or without a directory" {
+    mkdir s/extra s/s # parts that come before meta.json, one of them named as its directory
+    echo note | tee s/extra/note.txt >s/s/meta.json
+    tar -czf dir.tar.gz s
+    tar -cf dir.tar s
+    tar -C s -czf dot.tar.gz .
+    (cd s && tar --zstd -cf ../dot.tar.zst . && tar --zstd -cf ../flat.tar.zst -- extra s *.json *.wlog &&
+        tar -cf ../flat.tar -- s extra *.json *.wlog)
+    for a in dir.tar.gz dir.tar dot.tar.gz dot.tar.zst flat.tar.zst flat.tar; do
+        rm -rf u
+        "$WPROF" unpack -o u "$a"
+        diff -r s u
+        "$WPROF" export "$a" | cmp - <("$WPROF" export s)
+    done
+    "$WPROF" export - <dir.tar.gz | cmp - <("$WPROF" export s)
+    rm -r u
+    [ "$("$WPROF" ls --format json | grep -o '"packed":true' | wc -l)" = 4 ] # all but the plain ones
+    archive later 'add("x/y"); add("./x/../y")'
+    refused later "'x/../y' is a path that leads out"
+    archive again 'add("x"); add("./x")'
+    refused again "'x' is there twice"
+    gzip -c in.folded >in.folded.gz # no archive
+    "$WPROF" import -o g in.folded.gz
 }
 
 @test "checksums: a file that is not what meta.json says" {

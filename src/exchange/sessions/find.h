@@ -5,9 +5,6 @@
 
 #include "model/sessions.h"
 
-/* What a session's archive ends in. */
-#define SESSIONS_ARCHIVE ".tar.zst"
-
 /*
  * Adds every session in `dir` and below, directories and archives, hidden ones and symlinks left out; one
  * that was added already is not again. A session's inside is not looked at. What meta.json said is kept in an
