@@ -95,6 +95,30 @@ for n in names:
 END
 }
 
+@test "cupti: NVIDIA's runtime has each function that is counted where we attach, and all that launch are" {
+    need_python ctypes
+    local dir runtime=
+    while read -r dir; do
+        for runtime in "$dir"/lib{64,}/libcudart.so.1[0-9]; do [ -e "$runtime" ] && break 2; done
+        runtime=
+    done < <(toolkits)
+    [ -n "$runtime" ] || skip "needs NVIDIA's libcudart"
+    "$PYTHON" - "$runtime" "$ROOT/src/collect/gpu_attach.c" <<'END'
+import ctypes, re, sys
+library, source = ctypes.CDLL(sys.argv[1]), open(sys.argv[2]).read()
+names = re.findall(r'"(\w+)"', re.search(r"runtime\[\] = \{(.*?)\};", source, re.S).group(1))
+variants = re.findall(r'\{"(\w*)", "(\w*)"\}', re.search(r"variants\[\] = (.*?);", source, re.S).group(1))
+assert len(names) > 8 and len(variants) == 4, (names, variants)
+for n in names:
+    getattr(library, n)
+seen = {before + n + after for n in names for before, after in variants}
+shown = set(re.findall(rb"(?:__)?cuda(?:Launch|GraphLaunch)\w*", open(sys.argv[1], "rb").read()))
+launch = {n.decode() for n in shown if re.fullmatch(rb"(__)?cuda(LaunchKernel|LaunchKernelExC|LaunchCooperativeKernel|GraphLaunch)(_ptsz)?", n)}
+launch = {n for n in launch if hasattr(library, n)}
+assert len(launch) >= 4 and launch <= seen, launch - seen
+END
+}
+
 # What the driver and NVTX do, without a GPU: CUPTI has nothing to connect to.
 @test "cupti: NVIDIA's library without a driver, or with one that it can't use: a program that marks by NVTX runs on, and it is said" {
     [ ! -e /proc/driver/nvidia/version ] || skip "needs a machine without a GPU"
