@@ -179,6 +179,40 @@ static void slow_launches_and_waits(void **state)
     assert_int_equal(case_found(x, "gpu-sync")->cost_ns, 800 * MS);
 }
 
+/* A wait costs what the device was idle for meanwhile: while it was busy, that is its own time. */
+static void waits_of_a_busy_device(void **state)
+{
+    struct rules_case *x = *state;
+    const struct finding *f;
+
+    busy(x); /* from 1 ms to 2,001 ms */
+    call(x, "cudaDeviceSynchronize", 1001000, 1500000, 9000);
+    f = case_found(x, "gpu-sync");
+    assert_int_equal(f->cost_ns, 500 * MS);
+    assert_non_null(strstr(f->evidence, "for 1.00 s of it a device was busy"));
+}
+
+/* Each value that is read back leaves the device without work until the host has asked for more; a copy from
+ * pageable memory costs what nothing is computed during. */
+static void what_copies_cost(void **state)
+{
+    struct rules_case *x = *state;
+    char step[16];
+
+    for (unsigned i = 0; i < 10; i++) {
+        snprintf(step, sizeof(step), "step %u", i);
+        case_mark(x, step, i * 100, 100);
+        launched(x, "work", i * 100000, 40000, 50, 100 + i);
+        call(x, "cudaMemcpyAsync", i * 100000 + 100, 5, 200 + i);
+        copy(x, GPU_DEVICE, GPU_PINNED, 4, i * 100000 + 40000, 1000, 200 + i);
+        launched(x, "work", i * 100000 + 60000, 40000, 50, 300 + i);
+    }
+    assert_int_equal(case_found(x, "gpu-item")->cost_ns, 10 * 19 * MS);
+    call(x, "cudaMemcpyAsync", 300000, 5, 9001);
+    copy(x, GPU_PAGEABLE, GPU_DEVICE, 1 << 20, 330000, 20000, 9001); /* from 340 ms to 350 ms alone */
+    assert_int_equal(case_found(x, "gpu-pageable")->cost_ns, 10 * MS);
+}
+
 static void copies(void **state)
 {
     struct rules_case *x = *state;
@@ -366,6 +400,8 @@ int main(void)
         T(what_the_thread_did),
         T(many_short_kernels),
         T(slow_launches_and_waits),
+        T(waits_of_a_busy_device),
+        T(what_copies_cost),
         T(copies),
         T(copy_rate),
         T(communication),

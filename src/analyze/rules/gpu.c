@@ -63,6 +63,43 @@ static const union table_cell *cell(const struct table *t, size_t row, const cha
     return NULL;
 }
 
+/* By how states of gpu_blame.h begin; the others are none of what a thread does in a gap. did: "in" follows.
+ */
+static const struct {
+    const char *state, *did, *advice;
+} by_state[] = {
+    {"off CPU", "was off the CPU in",
+     "Have ready what that thread waits for: more loader workers, prefetching, pinned memory and "
+     "non_blocking=True; who it waits for: wprof show --waits."},
+    {"queued", "waited for a CPU in",
+     "Give that thread a CPU: fewer threads beside it, fewer processes, CPUs of its own."},
+    {"GIL", "waited for Python's GIL in",
+     "Keep other Python threads off the GIL: processes instead of threads, code that releases it."},
+    {"on CPU", "was on the CPU in",
+     "Less work on the CPU for each launch: CUDA graphs, torch.compile, larger batches; see the "
+     "function that is named."},
+    {"in a call", "was in a call in",
+     "Less work on the CPU for each launch: CUDA graphs, torch.compile, larger batches; see the "
+     "function that is named."},
+    {"asking", "was asking, in",
+     "Fewer calls: CUDA graphs, torch.compile, larger batches; a call that launches may wait for a "
+     "full queue, or for a lock that another thread has."},
+};
+
+/* ARRAY_SIZE(by_state): none of them. */
+static size_t of_state(const char *state)
+{
+    size_t i = 0;
+
+    for (; i < ARRAY_SIZE(by_state); i++) {
+        size_t n = strlen(by_state[i].state);
+
+        if (!strncmp(state, by_state[i].state, n) && (!state[n] || state[n] == ':'))
+            break;
+    }
+    return i;
+}
+
 static void spell(struct buf *text, const struct table *t, size_t row, enum gpu_idle why)
 {
     const char *thread = cell(t, row, "thread")->text, *caller = cell(t, row, "caller")->text;
@@ -70,10 +107,12 @@ static void spell(struct buf *text, const struct table *t, size_t row, enum gpu_
     const char *state = cell(t, row, "state")->text;
     struct words w = {0};
 
-    buf_addf(text, " For %s of %s (%s) the thread that asked for what ran next, %s, was %s in %s",
+    buf_addf(text, " For %s of %s (%s) the thread that asked for what ran next, %s, %s %s",
              words_share(&w, cell(t, row, "share")->share), why == GPU_IDLE_HOST ? "that" : "its idle time",
              words_ns(&w, cell(t, row, "ns")->count), thread ? thread : "not known",
-             strcmp(state, "asking") ? state : "asking,", cell(t, row, "where")->text);
+             by_state[of_state(state)].did, cell(t, row, "where")->text);
+    if (strchr(state, ':'))
+        buf_addf(text, " (%s)", strchr(state, ':') + 2);
     if (caller)
         buf_addf(text, ", called by %s", caller);
     if (by)
@@ -83,30 +122,8 @@ static void spell(struct buf *text, const struct table *t, size_t row, enum gpu_
     buf_addch(text, '.');
 }
 
-/* By how states of gpu_blame.h begin; the others are none of what a thread does in a gap. */
-static const struct {
-    const char *state, *advice;
-} by_state[] = {
-    {"off CPU", "Have ready what that thread waits for: more loader workers, prefetching, pinned memory and "
-                "non_blocking=True; who it waits for: wprof show --waits."},
-    {"queued", "Give that thread a CPU: fewer threads beside it, fewer processes, CPUs of its own."},
-    {"GIL", "Keep other Python threads off the GIL: processes instead of threads, code that releases it."},
-    {"on CPU", "Less work on the CPU for each launch: CUDA graphs, torch.compile, larger batches; see the "
-               "function that is named."},
-    {"in a call", "Less work on the CPU for each launch: CUDA graphs, torch.compile, larger batches; see the "
-                  "function that is named."},
-    {"asking", "Fewer calls: CUDA graphs, torch.compile, larger batches; a call that launches may wait for a "
-               "full queue, or for a lock that another thread has."},
-};
-
-static const char *advice_of(const char *state)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(by_state); i++)
-        if (!strncmp(state, by_state[i].state, strlen(by_state[i].state)) &&
-            (!state[strlen(by_state[i].state)] || state[strlen(by_state[i].state)] == ':'))
-            return by_state[i].advice;
-    return NULL;
-}
+/* Of less than that of the idle time nothing follows. */
+#define BLAME_LEAST 0.05
 
 /* The first row that names a function, of those that tell what a thread did: of time in which nothing was
  * seen, or before which it had asked, there is nothing to say. */
@@ -114,17 +131,26 @@ const char *gpu_blame(struct finding *x, const struct rule_data *d, const struct
                       enum gpu_idle why, struct buf *text)
 {
     const char *advice = NULL;
+    struct words w = {0};
     struct table t;
 
     if (!d->host->s)
         gpu_host_init(d->host, &d->s->store);
     gpu_blame_device_table(&t, d->gpu, d->host, v->d, why, BLAME_ROWS);
     for (size_t i = 0; i < table_rows(&t) && !advice; i++) {
-        if (!cell(&t, i, "where")->text)
+        size_t state = of_state(cell(&t, i, "state")->text);
+        double part = cell(&t, i, "share")->share;
+
+        if (!cell(&t, i, "where")->text || state == ARRAY_SIZE(by_state))
             continue;
-        advice = advice_of(cell(&t, i, "state")->text);
-        if (!advice)
-            continue;
+        if (part < BLAME_LEAST) {
+            buf_addf(text, " What the host did then is known of next to nothing of it (%s).",
+                     words_share(&w, part));
+            advice = "Record what the host does, too: wprof record, or the profiler with its CPU activities "
+                     "and stacks (with_stack=True).";
+            break;
+        }
+        advice = by_state[state].advice;
         spell(text, &t, i, why);
         x->line = mem_strdup(cell(&t, i, "where")->text);
         x->stack = mem_strdup(cell(&t, i, "stack")->text);

@@ -20,6 +20,28 @@ static struct finding *found_at(struct rule_run *r, const struct rule_data *d, c
     return x;
 }
 
+/* When something ran on any device; with `computing` other things than copies and sets. */
+static void busy_ranges(struct gpu_ranges *busy, const struct rule_data *d, int computing)
+{
+    for (size_t i = 0; i < d->gpu->ran.n; i++) {
+        const struct event *ev = gpu_event(d->gpu, &d->gpu->ran.a[i]);
+
+        if (!computing || gpu_class_of(d->gpu, ev) != GPU_MOVE)
+            gpu_ranges_add(busy, ev->ts, ev->ts + ev->dur);
+    }
+    gpu_ranges_settle(busy);
+}
+
+/* What costs nothing is of low severity. */
+static void claim_ranges(struct finding *x, const struct gpu_ranges *ranges)
+{
+    if (!ranges->list.n)
+        x->severity = FINDING_LOW;
+    for (size_t i = 0; i < ranges->list.n; i++)
+        finding_claim(x, ranges->list.a[i].start, ranges->list.a[i].end,
+                      ranges->list.a[i].end - ranges->list.a[i].start);
+}
+
 /* ---- launches ---- */
 
 /* One call launches all kernels of a graph. */
@@ -112,9 +134,7 @@ void check_gpu_slow_launch(struct rule_run *r, const struct rule_data *d)
         struct finding *x = found_at(r, d, &at);
 
         x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
-        for (size_t i = 0; i < ranges.list.n; i++)
-            finding_claim(x, ranges.list.a[i].start, ranges.list.a[i].end,
-                          ranges.list.a[i].end - ranges.list.a[i].start);
+        claim_ranges(x, &ranges);
         x->title = mem_strdup("Calls that launch kernels take long");
         x->evidence = mem_printf("%s of %s took more than %s, the longest %s: %s in all.",
                                  words_count(&w, slow), words_plural(&w, n, "launch"), words_ns(&w, limit),
@@ -211,19 +231,25 @@ void check_gpu_sync(struct rule_run *r, const struct rule_data *d)
     if (d->wall_ns && (double)gpu_ranges_sum(&ranges) / (double)d->wall_ns > rule_threshold(r, "share")) {
         struct finding *x = found_at(r, d, &at);
 
+        struct gpu_ranges busy = {0}, idle = {0};
+        uint64_t ns = gpu_ranges_sum(&ranges);
+
+        busy_ranges(&busy, d, 0);
         for (size_t i = 0; i < ranges.list.n; i++)
-            finding_claim(x, ranges.list.a[i].start, ranges.list.a[i].end,
-                          ranges.list.a[i].end - ranges.list.a[i].start);
+            gpu_ranges_gaps(&idle, &busy, ranges.list.a[i]);
+        gpu_ranges_settle(&idle);
+        claim_ranges(x, &idle);
         x->title = mem_printf("The host stands still until the device is done%s%s", x->line ? ", in " : "",
                               x->line ? x->line : "");
-        x->evidence = mem_printf("%s in %s that synchronize (what runs at a time counts once).",
-                                 words_ns(&w, gpu_ranges_sum(&ranges)),
-                                 words_plural(&w, n ? n : ranges.list.n, "call"));
+        x->evidence =
+            mem_printf("%s in %s that synchronize (what runs at a time counts once); for %s of it a "
+                       "device was busy, and that is the device's own time.",
+                       words_ns(&w, ns), words_plural(&w, n ? n : ranges.list.n, "call"),
+                       words_ns(&w, ns - gpu_ranges_sum(&idle)));
         x->advice = mem_strdup(
             "Wait for an event where the result is needed, not for the device; read losses every N steps.");
-        x->certainty = FINDING_LIKELY;
-        x->why =
-            mem_strdup("where the device was busy meanwhile, part of that wait is the device's own time");
+        gpu_ranges_release(&busy);
+        gpu_ranges_release(&idle);
     }
     gpu_ranges_release(&ranges);
     place_time_release(&at);
@@ -237,7 +263,14 @@ typedef int (*copy_wanted)(struct rule_run *r, const struct rule_data *d, const 
 struct copies {
     uint64_t n, ns, bytes, unsized; /* unsized: whose bytes are not told */
     struct place_time at;
+    struct gpu_ranges when;
 };
+
+static void copies_release(struct copies *c)
+{
+    place_time_release(&c->at);
+    gpu_ranges_release(&c->when);
+}
 
 static void collect_copies(struct copies *c, struct rule_run *r, const struct rule_data *d, copy_wanted want)
 {
@@ -253,6 +286,7 @@ static void collect_copies(struct copies *c, struct rule_run *r, const struct ru
             continue;
         c->n++;
         c->ns += ev->dur;
+        gpu_ranges_add(&c->when, ev->ts, ev->ts + ev->dur);
         c->bytes += w->bytes;
         c->unsized += !w->bytes;
         if (stack <= d->s->store.stacks.nodes.n) {
@@ -260,12 +294,46 @@ static void collect_copies(struct copies *c, struct rule_run *r, const struct ru
             c->at.sum += ev->dur ? ev->dur : 1;
         }
     }
+    gpu_ranges_settle(&c->when);
 }
 
 static int is_item(struct rule_run *r, const struct rule_data *d, const struct gpu_work *w, const char *call)
 {
     return w->op == GPU_COPY && w->from == GPU_DEVICE && (w->to == GPU_PAGEABLE || w->to == GPU_PINNED) &&
            (double)w->bytes < rule_threshold(r, "bytes");
+}
+
+/* The host waits for the value, and only then asks for more: until that is there the device has nothing. */
+static void claim_after(struct finding *x, const struct rule_data *d, const struct gpu_ranges *copies)
+{
+    struct gpu_ranges busy = {0}, idle = {0};
+
+    busy_ranges(&busy, d, 0);
+    for (size_t i = 0; i < copies->list.n; i++) {
+        uint64_t end = copies->list.a[i].end;
+        size_t next = gpu_ranges_find(&busy, end);
+
+        if (next < busy.list.n)
+            gpu_ranges_add(&idle, end, busy.list.a[next].start > end ? busy.list.a[next].start : end);
+    }
+    gpu_ranges_settle(&idle);
+    claim_ranges(x, &idle);
+    gpu_ranges_release(&busy);
+    gpu_ranges_release(&idle);
+}
+
+/* While nothing is computed. */
+static void claim_alone(struct finding *x, const struct rule_data *d, const struct gpu_ranges *copies)
+{
+    struct gpu_ranges computing = {0}, alone = {0};
+
+    busy_ranges(&computing, d, 1);
+    for (size_t i = 0; i < copies->list.n; i++)
+        gpu_ranges_gaps(&alone, &computing, copies->list.a[i]);
+    gpu_ranges_settle(&alone);
+    claim_ranges(x, &alone);
+    gpu_ranges_release(&computing);
+    gpu_ranges_release(&alone);
 }
 
 void check_gpu_item(struct rule_run *r, const struct rule_data *d)
@@ -282,7 +350,8 @@ void check_gpu_item(struct rule_run *r, const struct rule_data *d)
     if (c.n && (double)c.n / (double)steps >= rule_threshold(r, "per-step")) {
         struct finding *x = found_at(r, d, &c.at);
 
-        x->severity = FINDING_LOW;
+        x->weight = RULE_WEIGHT_CAUSE;
+        claim_after(x, d, &c.when);
         x->title = mem_printf("Small copies to the host in every step%s%s", x->line ? ", in " : "",
                               x->line ? x->line : "");
         x->evidence = mem_printf("%s copies below %.0f bytes in %s: %.1f a step.", words_count(&w, c.n),
@@ -291,9 +360,10 @@ void check_gpu_item(struct rule_run *r, const struct rule_data *d)
         x->advice = mem_strdup("Keep the values on the device (no .item(), .cpu(), print of a tensor) and "
                                "read them every N steps.");
         x->certainty = FINDING_LIKELY;
-        x->why = mem_strdup("each makes the host wait; the time is counted where it synchronizes");
+        x->why =
+            mem_strdup("it costs what the device was idle for after each of them, until it had more to do");
     }
-    place_time_release(&c.at);
+    copies_release(&c);
 }
 
 static int is_pageable(struct rule_run *r, const struct rule_data *d, const struct gpu_work *w,
@@ -314,16 +384,19 @@ static void tell_copies(struct rule_run *r, const struct rule_data *d, copy_want
     if (c.n) {
         struct finding *x = found_at(r, d, &c.at);
 
-        x->severity = FINDING_LOW;
+        x->weight = RULE_WEIGHT_CAUSE;
+        claim_alone(x, d, &c.when);
         x->title = mem_printf("%s%s%s", title, x->line ? ", in " : "", x->line ? x->line : "");
         x->evidence = mem_printf("%s of them, %s%s, %s on the device.", words_count(&w, c.n),
                                  c.bytes ? units_size(size, sizeof(size), c.bytes) : "of unknown size",
                                  c.bytes && c.unsized ? " and some of unknown size" : "", words_ns(&w, c.ns));
         x->advice = mem_strdup(advice);
         x->certainty = FINDING_LIKELY;
-        x->why = mem_strdup("how long the host waited for each is not told");
+        x->why =
+            mem_strdup("it costs what they take while nothing is computed; how long the host waited for each "
+                       "is not told");
     }
-    place_time_release(&c.at);
+    copies_release(&c);
 }
 
 void check_gpu_pageable(struct rule_run *r, const struct rule_data *d)
@@ -384,9 +457,7 @@ void check_gpu_malloc(struct rule_run *r, const struct rule_data *d)
     if ((double)n / steps > rule_threshold(r, "per-step")) {
         struct finding *x = found_at(r, d, &at);
 
-        for (size_t i = 0; i < ranges.list.n; i++)
-            finding_claim(x, ranges.list.a[i].start, ranges.list.a[i].end,
-                          ranges.list.a[i].end - ranges.list.a[i].start);
+        claim_ranges(x, &ranges);
         x->weight = RULE_WEIGHT;
         x->title = mem_strdup("GPU memory is allocated and freed in every step");
         x->evidence = mem_printf("%s after warm-up, %.1f a step, %s in all.", words_plural(&w, n, "call"),

@@ -21,7 +21,9 @@ static int is_fed(const struct gpu_work *w)
            w->from != GPU_DEVICE && w->from != GPU_ARRAY;
 }
 
-static void measure_fed(const struct rule_data *d, const struct gpu_view *v, uint64_t *fed, uint64_t *hidden)
+/* alone: when there was nothing but such copies. */
+static void measure_fed(const struct rule_data *d, const struct gpu_view *v, uint64_t *fed, uint64_t *hidden,
+                        struct gpu_ranges *alone)
 {
     struct gpu_ranges copies = {0}, kernels = {0};
 
@@ -38,21 +40,20 @@ static void measure_fed(const struct rule_data *d, const struct gpu_view *v, uin
     gpu_ranges_settle(&kernels);
     *fed = gpu_ranges_sum(&copies);
     *hidden = gpu_ranges_common(&copies, &kernels);
+    for (size_t i = 0; i < copies.list.n; i++)
+        gpu_ranges_gaps(alone, &kernels, copies.list.a[i]);
     gpu_ranges_release(&copies);
     gpu_ranges_release(&kernels);
 }
 
-static void copy_overlap(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
+static void tell_fed(struct finding *x, const struct gpu_view *v, uint64_t fed, uint64_t hidden,
+                     const struct gpu_ranges *alone)
 {
-    uint64_t fed, hidden;
     struct words w = {0};
-    struct finding *x;
 
-    measure_fed(d, v, &fed, &hidden);
-    if (share(fed, v->f.span) <= LEAST_OF_SPAN || share(hidden, fed) >= rule_threshold(r, "share"))
-        return;
-    x = gpu_found(r, v);
-    x->severity = FINDING_LOW;
+    for (size_t i = 0; i < alone->list.n; i++)
+        finding_claim(x, alone->list.a[i].start, alone->list.a[i].end,
+                      alone->list.a[i].end - alone->list.a[i].start);
     x->title = mem_printf("Copies to %s don't overlap with computing", x->device);
     x->evidence =
         mem_printf("Copies to it take %s (%s of its span); kernels run for %s of that.", words_ns(&w, fed),
@@ -61,6 +62,17 @@ static void copy_overlap(struct rule_run *r, const struct rule_data *d, const st
                            "memory, non_blocking=True.");
     x->certainty = FINDING_LIKELY;
     x->why = mem_strdup("how much of it could be hidden is not known");
+}
+
+static void copy_overlap(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
+{
+    struct gpu_ranges alone = {0};
+    uint64_t fed, hidden;
+
+    measure_fed(d, v, &fed, &hidden, &alone);
+    if (share(fed, v->f.span) > LEAST_OF_SPAN && share(hidden, fed) < rule_threshold(r, "share"))
+        tell_fed(gpu_found(r, v), v, fed, hidden, &alone);
+    gpu_ranges_release(&alone);
 }
 
 void check_gpu_copy_overlap(struct rule_run *r, const struct rule_data *d)
