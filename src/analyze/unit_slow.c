@@ -137,7 +137,7 @@ static void look(struct unit_slow *x, const struct session *s, const struct unit
 static int by_growth(const void *pa, const void *pb, void *arg)
 {
     unsigned a = *(const unsigned *)pa, b = *(const unsigned *)pb;
-    double x = unit_slow_more(arg, a), y = unit_slow_more(arg, b);
+    double x = unit_slow_blame(arg, a), y = unit_slow_blame(arg, b);
 
     return x != y ? (x > y ? -1 : 1) : a < b ? -1 : a > b;
 }
@@ -192,6 +192,28 @@ double unit_slow_all(const struct unit_slow *x)
 {
     return unit_slow_each(x, COMPARISON_NEW, x->side[COMPARISON_NEW].ns) -
            unit_slow_each(x, COMPARISON_BASE, x->side[COMPARISON_BASE].ns);
+}
+
+/* So many times as much of the CPU, and at least that part of what they take more. */
+#define COMPUTE_TIMES 2
+#define COMPUTE_SHARE 0.05
+
+int unit_slow_queue_follows(const struct unit_slow *x)
+{
+    double slow = unit_slow_each(x, COMPARISON_NEW, x->side[COMPARISON_NEW].cause[UNIT_RAN]);
+    double typical = unit_slow_each(x, COMPARISON_BASE, x->side[COMPARISON_BASE].cause[UNIT_RAN]);
+
+    return slow >= COMPUTE_TIMES * typical && slow - typical > COMPUTE_SHARE * unit_slow_all(x) &&
+           unit_slow_more(x, UNIT_NO_CPU) > 0;
+}
+
+double unit_slow_blame(const struct unit_slow *x, unsigned cause)
+{
+    double more = unit_slow_more(x, cause);
+
+    if ((cause != UNIT_RAN && cause != UNIT_NO_CPU) || !unit_slow_queue_follows(x))
+        return more;
+    return cause == UNIT_RAN ? more + unit_slow_more(x, UNIT_NO_CPU) : 0;
 }
 
 uint32_t unit_slow_place(const struct unit_slow *x, const struct places *p, unsigned cause, uint32_t *line)

@@ -49,6 +49,12 @@ double unit_slow_more(const struct unit_slow *x,
                       unsigned cause);           /* ns, of one slow unit beside a typical one */
 double unit_slow_all(const struct unit_slow *x); /* the same of all its time */
 
+/* Slow ones compute so much more that they wait for CPUs more, too, as whoever computes does on a machine
+ * that others use: that follows, and is no cause. */
+int unit_slow_queue_follows(const struct unit_slow *x);
+/* What a cause is to blame for: its own growth, with what follows. */
+double unit_slow_blame(const struct unit_slow *x, unsigned cause);
+
 /* Where most of a cause's time was in the slow ones: a node of the places; 0: nothing tells. */
 uint32_t unit_slow_place(const struct unit_slow *x, const struct places *p, unsigned cause, uint32_t *line);
 

@@ -128,6 +128,35 @@ static void held_up_by_the_gil(void **state)
     looked_release(&l);
 }
 
+/* Slow ones compute ten times as much, and queue for it on a busy machine: that follows. Where they compute
+ * no more, it is that they get no CPU. */
+static void queueing_follows(void **state)
+{
+    struct rules_case *x = *state;
+    struct looked l;
+    uint32_t work = PY({"slow_path", "app.py"});
+    char name[32];
+
+    for (unsigned k = 0; k < 2; k++) {
+        for (unsigned i = 0; i < 42; i++) {
+            uint64_t ran = i < 40 ? 4 : k ? 4 : 40, queued = i < 40 ? 6 : 150;
+            uint64_t at = k * 5000 + (i < 40 ? i * 50 : 2000 + (i - 40) * 300);
+
+            snprintf(name, sizeof(name), "%s %u", k ? "call" : "request", i);
+            case_mark(x, name, at, ran + queued);
+            case_wait(x, x->lead, 0, at, queued, (struct waiting){.kind = EVENT_RUNQ});
+            case_samples(x, x->lead, work, at + queued, 1);
+        }
+        assert_int_equal(look(&l, x, k ? "call" : "request"), 1);
+        assert_int_equal(unit_slow_queue_follows(&l.slow), !k);
+        assert_int_equal(l.slow.order[0], k ? UNIT_NO_CPU : UNIT_RAN);
+        looked_release(&l);
+    }
+    assert_string_equal(case_found(x, "slow-units")->title,
+                        "Slow requests spend it on the CPU, in slow_path");
+    assert_non_null(strstr(x->f.list.a[0].evidence, "So they wait for a CPU longer, too"));
+}
+
 /* Two at a time on two threads: each has its own thread's time. The second is of an old program: its mark
  * names none. */
 static void overlapping(void **state)
@@ -364,9 +393,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(held_up_by_the_gil), T(overlapping),  T(followed), T(joined_units),
-        T(as_a_profile),       T(none_slow),    T(the_rule), T(few_units),
-        T(of_one_thread),      T(idle_servers), T(phases),
+        T(held_up_by_the_gil), T(overlapping),   T(queueing_follows), T(followed),
+        T(joined_units),       T(as_a_profile),  T(none_slow),        T(the_rule),
+        T(few_units),          T(of_one_thread), T(idle_servers),     T(phases),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

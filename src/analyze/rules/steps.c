@@ -61,6 +61,17 @@ static const char *part_name(unsigned part)
                                 : waits_reason(part - LEAD_WAIT);
 }
 
+/* So many times as much of the CPU, and at least that part of the time without one. */
+#define COMPUTE_TIMES 2
+#define COMPUTE_SHARE 0.05
+
+static double more_times(const uint64_t *slow, size_t nslow, const uint64_t *rest, size_t nrest)
+{
+    double typical = (double)rest[LEAD_RUN] / (double)nrest;
+
+    return typical > 0 ? (double)slow[LEAD_RUN] / (double)nslow / typical : HUGE_VAL;
+}
+
 /* Which part grew most, per step, from the typical steps to the slow ones. */
 static void compare(struct buf *out, const struct rule_data *d, const steps *s, size_t nslow)
 {
@@ -78,15 +89,19 @@ static void compare(struct buf *out, const struct rule_data *d, const steps *s, 
     for (unsigned i = 0; i < PARTS; i++) {
         double more = (double)slow[i] / (double)nslow - (double)rest[i] / (double)(s->n - nslow);
 
+        /* Who computes twice as much waits for CPUs the longer, where others use them. */
+        if (i == LEAD_QUEUE && part == LEAD_RUN &&
+            more_times(slow, nslow, rest, s->n - nslow) >= COMPUTE_TIMES && most > COMPUTE_SHARE * more)
+            continue;
         if (more > most) {
             most = more;
             part = i;
         }
     }
     if (most > 0)
-        buf_addf(out, " What grew most is the main thread's time %s%s: %s a step instead of %s.",
+        buf_addf(out, " What grew most is the main thread's time %s%s: %s a %s instead of %s.",
                  part >= LEAD_WAIT ? "blocked, " : "", part_name(part), words_ns(&w, slow[part] / nslow),
-                 words_ns(&w, rest[part] / (s->n - nslow)));
+                 strtab_get(&d->units.strings, d->step_kind), words_ns(&w, rest[part] / (s->n - nslow)));
 }
 
 static void tell(struct finding *x, const struct rule_data *d, const steps *s, size_t nslow, double mean,

@@ -180,6 +180,9 @@ static void tell(struct finding *x, const struct rule_data *d, const struct unit
     unit_slow_does(slow, &d->places, cause, &does);
     x->title = mem_printf("Slow %s%s %s", kind, unit_plural(kind), buf_str(&does));
     unit_slow_words(slow, &d->places, kind, cause, &text);
+    if (cause == UNIT_RAN && unit_slow_queue_follows(slow))
+        buf_addf(&text, " So they wait for a CPU longer, too, as others use them: %s more each.",
+                 words_ns(&w, (uint64_t)unit_slow_more(slow, UNIT_NO_CPU)));
     x->evidence = buf_detach(&text);
     x->advice = advice(cause, node ? places_func(&d->places, node) : "", kind,
                        strtab_get(&d->units.strings, most->id));
@@ -209,7 +212,8 @@ static int stands_out(const struct unit_slow *slow, unsigned cause, double least
     double each = unit_slow_each(slow, COMPARISON_NEW, slow->side[COMPARISON_NEW].cause[cause]);
     double more = unit_slow_more(slow, cause), all = unit_slow_all(slow);
 
-    return cause != UNIT_UNSEEN && all > 0 && more >= least * all && each >= 2 * (each - more);
+    return cause != UNIT_UNSEEN && all > 0 && unit_slow_blame(slow, cause) >= least * all &&
+           each >= 2 * (each - more);
 }
 
 void check_slow_units(struct rule_run *r, const struct rule_data *d)
