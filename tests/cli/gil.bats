@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Waits for the GIL whose length and holder are known beforehand (tests/workloads/gil_*.py), in every CPython that is here.
-# alone: compares times of waits with what threads say of their own
 load common
 
 setup() {

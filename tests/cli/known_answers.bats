@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Programs whose profile is known beforehand (tests/workloads), recorded for real.
-# alone: stacks are whole once a binary's tables are read, which others let wait
 load common
 
 setup_file() {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Metrics against programs that know what they used.
-# alone: compares CPU times
 load common
 
 setup_file() {

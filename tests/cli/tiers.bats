@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Recording without BPF: tier B (perf events) and tier C (from outside), as an ordinary user.
-# alone: looks from outside that come late see less
 load common
 
 setup_file() {
