@@ -139,6 +139,30 @@ static void what_the_thread_did(void **state)
     assert_non_null(strstr(f->evidence, "was in a call in cudaDeviceSynchronize"));
 }
 
+/* What is to be done is told by what the thread was in, where its name says that. */
+static void expect_advice(struct rules_case *x, const char *name, const char *advice)
+{
+    busy(x);
+    call(x, name, 2002000, 590000, 0);
+    launched(x, "work", 2601000, 1000, 20, 2000);
+    assert_non_null(strstr(case_found(x, "gpu-host-wait")->advice, advice));
+}
+
+static void advice_for_a_loader(void **state)
+{
+    expect_advice(*state, "enumerate(DataLoader)#_Iter.__next__", "num_workers");
+}
+
+static void advice_for_saving(void **state)
+{
+    expect_advice(*state, "torch.save(state)", "Save less often");
+}
+
+static void advice_for_activation_checkpoints(void **state)
+{
+    expect_advice(*state, "torch.utils.checkpoint", "CUDA graphs");
+}
+
 static void launched_but_idle(void **state)
 {
     struct rules_case *x = *state;
@@ -395,6 +419,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(quiet),
         T(gaps),
+        T(advice_for_a_loader),
+        T(advice_for_saving),
+        T(advice_for_activation_checkpoints),
         T(launched_but_idle),
         T(kernels_of_a_graph),
         T(what_the_thread_did),

@@ -63,6 +63,11 @@ static const union table_cell *cell(const struct table *t, size_t row, const cha
     return NULL;
 }
 
+#define LOADER_ADVICE                                                                                        \
+    "Have the next batch ready: more loader workers (num_workers), prefetch_factor, persistent_workers, "    \
+    "pin_memory with non_blocking=True; and make what they do for a batch cheaper."
+#define CHECKPOINT_ADVICE "Save less often, or in the background from a copy, while the device computes on."
+
 /* By how states of gpu_blame.h begin; the others are none of what a thread does in a gap. did: "in" follows.
  */
 static const struct {
@@ -122,6 +127,22 @@ static void spell(struct buf *text, const struct table *t, size_t row, enum gpu_
     buf_addch(text, '.');
 }
 
+/* What is known by a name in the stack, whatever the thread did there. */
+static const struct {
+    const char *name, *advice;
+} by_name[] = {
+    {"DataLoader", LOADER_ADVICE}, {"next_batch", LOADER_ADVICE},     {"load_batch", LOADER_ADVICE},
+    {"get_batch", LOADER_ADVICE},  {"torch.save", CHECKPOINT_ADVICE}, {"checkpoint", CHECKPOINT_ADVICE},
+};
+
+static const char *advice_of(const char *stack, const char *otherwise)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(by_name); i++)
+        if (strcasestr(stack, by_name[i].name))
+            return by_name[i].advice;
+    return otherwise;
+}
+
 /* Of less than that of the idle time nothing follows. */
 #define BLAME_LEAST 0.05
 
@@ -150,7 +171,7 @@ const char *gpu_blame(struct finding *x, const struct rule_data *d, const struct
                      "and stacks (with_stack=True).";
             break;
         }
-        advice = by_state[state].advice;
+        advice = advice_of(cell(&t, i, "stack")->text, by_state[state].advice);
         spell(text, &t, i, why);
         x->line = mem_strdup(cell(&t, i, "where")->text);
         x->stack = mem_strdup(cell(&t, i, "stack")->text);
