@@ -135,10 +135,10 @@ static const struct {
     {"get_batch", LOADER_ADVICE},  {"torch.save", CHECKPOINT_ADVICE}, {"checkpoint", CHECKPOINT_ADVICE},
 };
 
-static const char *advice_of(const char *stack, const char *otherwise)
+static const char *advice_of(const char *where, const char *stack, const char *otherwise)
 {
     for (size_t i = 0; i < ARRAY_SIZE(by_name); i++)
-        if (strcasestr(stack, by_name[i].name))
+        if (strstr(where, by_name[i].name) || strstr(stack, by_name[i].name))
             return by_name[i].advice;
     return otherwise;
 }
@@ -171,7 +171,7 @@ const char *gpu_blame(struct finding *x, const struct rule_data *d, const struct
                      "and stacks (with_stack=True).";
             break;
         }
-        advice = advice_of(cell(&t, i, "stack")->text, by_state[state].advice);
+        advice = advice_of(cell(&t, i, "where")->text, cell(&t, i, "stack")->text, by_state[state].advice);
         spell(text, &t, i, why);
         x->line = mem_strdup(cell(&t, i, "where")->text);
         x->stack = mem_strdup(cell(&t, i, "stack")->text);
