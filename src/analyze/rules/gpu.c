@@ -131,8 +131,10 @@ static void spell(struct buf *text, const struct table *t, size_t row, enum gpu_
 static const struct {
     const char *name, *advice;
 } by_name[] = {
-    {"DataLoader", LOADER_ADVICE}, {"next_batch", LOADER_ADVICE},     {"load_batch", LOADER_ADVICE},
-    {"get_batch", LOADER_ADVICE},  {"torch.save", CHECKPOINT_ADVICE}, {"checkpoint", CHECKPOINT_ADVICE},
+    {"DataLoader", LOADER_ADVICE},          {"next_batch", LOADER_ADVICE},
+    {"load_batch", LOADER_ADVICE},          {"get_batch", LOADER_ADVICE},
+    {"torch.save", CHECKPOINT_ADVICE},      {"save_checkpoint", CHECKPOINT_ADVICE},
+    {"save_pretrained", CHECKPOINT_ADVICE},
 };
 
 static const char *advice_of(const char *where, const char *stack, const char *otherwise)
