@@ -137,6 +137,7 @@ static struct rank *rank_of_device(const struct rank_waits *r, const struct gpu_
 /* Marks and devices: exact where there are any. */
 static void take_told(struct finder *f)
 {
+    const struct meta *m = &f->r->s->meta;
     const struct store *s = &f->r->s->store;
 
     for (size_t i = 0; i < s->events.n; i++) {
@@ -145,7 +146,7 @@ static void take_told(struct finder *f)
         struct rank *k = NULL;
 
         if (ev->kind == EVENT_MARKER && ev->dur && !(ev->flags & EVENT_JOINED) &&
-            barrier_is_mark(strtab_get(&s->strings, ev->metric)))
+            barrier_is_mark(strtab_get(&s->strings, ev->metric), m->barriers.a, m->barriers.n))
             k = rank_of_event(f->r, ev);
         else if (w && w->op == GPU_KERNEL && gpu_is_communication(strtab_get(&s->strings, w->name)))
             k = rank_of_device(f->r, w);

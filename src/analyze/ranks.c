@@ -17,13 +17,14 @@
 /* Steps, else periods of the devices, else what the program is about; what is a barrier is none of these. */
 static void choose(struct ranks *r)
 {
+    const struct meta *m = &r->s->meta;
     struct units *u = &r->units;
     uint32_t kind = strtab_find(&u->strings, "step");
     struct err e;
 
     kind = kind ? kind : strtab_find(&u->strings, UNIT_PERIOD);
     kind = kind ? kind : units_main_kind(u);
-    if (!kind || barrier_is_mark(strtab_get(&u->strings, kind)))
+    if (!kind || barrier_is_mark(strtab_get(&u->strings, kind), m->barriers.a, m->barriers.n))
         return;
     if (!units_choose_kind(&r->choice, u, strtab_get(&u->strings, kind), &e))
         r->kind = strtab_get(&u->strings, kind);

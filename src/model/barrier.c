@@ -10,12 +10,20 @@ static const char *const marks[] = {"barrier",    "collective", "allreduce",    
                                     "all_gather", "allgather",  "reduce_scatter"};
 static const char *const kernels[] = {"AllReduce", "AllGather", "ReduceScatter"};
 
-int barrier_is_mark(const char *text)
+static int is_kind(const char *text, const char *kind)
 {
     size_t n = strcspn(text, " ");
 
+    return strlen(kind) == n && !strncmp(text, kind, n);
+}
+
+int barrier_is_mark(const char *text, char *const *more, size_t n)
+{
     for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-        if (strlen(marks[i]) == n && !strncmp(text, marks[i], n))
+        if (is_kind(text, marks[i]))
+            return 1;
+    for (size_t i = 0; i < n; i++)
+        if (is_kind(text, more[i]))
             return 1;
     return 0;
 }

@@ -68,6 +68,7 @@ void meta_release(struct meta *m)
     free(m->agent_ver);
     STRINGS_RELEASE(&m->hosts);
     STRINGS_RELEASE(&m->sessions);
+    STRINGS_RELEASE(&m->barriers);
     STRINGS_RELEASE(&m->kinds);
     STRINGS_RELEASE(&m->languages);
     STRINGS_RELEASE(&m->command);
@@ -219,6 +220,7 @@ int meta_parse(struct meta *m, const char *text, size_t n, struct err *e)
     m->agent_ver = text_of(json_get(root, "agent_ver"));
     STRINGS_PARSE(&m->hosts, json_get(root, "hosts"));
     STRINGS_PARSE(&m->sessions, json_get(root, "sessions"));
+    STRINGS_PARSE(&m->barriers, json_get(root, "barriers"));
     STRINGS_PARSE(&m->kinds, json_get(root, "kinds"));
     STRINGS_PARSE(&m->languages, json_get(root, "languages"));
     STRINGS_PARSE(&m->command, json_get(root, "command"));
@@ -342,6 +344,8 @@ void meta_write(const struct meta *m, const struct store *s, struct buf *out)
         strings_write(&w, "hosts", m->hosts.a, m->hosts.n);
     if (m->sessions.n)
         strings_write(&w, "sessions", m->sessions.a, m->sessions.n);
+    if (m->barriers.n)
+        strings_write(&w, "barriers", m->barriers.a, m->barriers.n);
     strings_write(&w, "kinds", m->kinds.a, m->kinds.n);
     json_i64(&w, "pid", m->pid);
     json_f64(&w, "start_ts", m->start_ts);

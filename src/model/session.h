@@ -30,6 +30,7 @@ struct meta {
     char *host, *workload, *kind; /* kind: "fused", "cpu-oncpu", "imported" ... */
     VEC(char *) hosts;            /* of a merged session, by the names that its tasks have; none: `host` */
     VEC(char *) sessions;         /* of a merged session, the ids of all that are in it */
+    VEC(char *) barriers;         /* kinds of its marks that are barriers, besides the usual ones */
     VEC(char *) kinds, languages, command, notes;
     int64_t pid;
     double start_ts, end_ts, duration_s; /* CLOCK_REALTIME seconds since the epoch */

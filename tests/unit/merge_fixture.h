@@ -123,11 +123,12 @@ static inline void merge_fixture_release(struct session *s)
 }
 
 /* All of them into m, whose store then has the events in order. */
-static inline void merge_fixture_merge(struct merge *m, struct session *s, size_t n, enum clocks_how how)
+static inline void merge_fixture_merge_by(struct merge *m, struct session *s, size_t n,
+                                          const struct merge_opts *opts)
 {
     struct err e;
 
-    merge_init(m, &(struct merge_opts){.how = how});
+    merge_init(m, opts);
     for (size_t i = 0; i < n; i++) {
         char path[8];
 
@@ -143,6 +144,11 @@ static inline void merge_fixture_merge(struct merge *m, struct session *s, size_
         assert_int_equal(merge_add(m, i, &s[atoi(m->parts.a[i].path)], &e), 0);
     merge_finish(m);
     store_events_sort(m->store.events.a, m->store.events.n, 1);
+}
+
+static inline void merge_fixture_merge(struct merge *m, struct session *s, size_t n, enum clocks_how how)
+{
+    merge_fixture_merge_by(m, s, n, &(struct merge_opts){.how = how});
 }
 
 #endif

@@ -86,6 +86,44 @@ static void the_slow_rank_is_named(void **state)
 }
 
 /* No marks of barriers: a function's name tells, where waits are in one that communicates. */
+/* Marks of another kind are barriers where merge was told so, and stay it when it is merged again. */
+static void barriers_of_another_kind(void **state)
+{
+    const char *const kinds[] = {"sync"};
+    const struct merge_opts opts = {.barriers = kinds, .nbarriers = 1};
+    struct merged x;
+    struct session again;
+    struct merge m;
+    struct ranks r;
+
+    (void)state;
+    for (unsigned k = 0; k < RANKS; k++) {
+        struct store *st = &x.one[k].store;
+
+        merge_fixture_rank(&x.one[k], k, 0, 1);
+        for (size_t i = 0; i < st->events.n; i++)
+            if (!strncmp(strtab_get(&st->strings, st->events.a[i].metric), "barrier ", 8))
+                st->events.a[i].metric = strtab_add(&st->strings, "sync 1");
+    }
+    merge_fixture_merge_by(&x.m, x.one, RANKS, &opts);
+    x.s = (struct session){.path = (char *)"m", .meta = x.m.meta, .store = x.m.store};
+    merge_init(&m, &(struct merge_opts){0});
+    ranks_init(&r, &x.s);
+    assert_string_equal(r.kind, "step");
+    assert_int_equal(r.last[MERGE_SLOW], MERGE_STEPS);
+    assert_true(fabs((double)r.others[MERGE_SLOW] - 3 * MERGE_STEPS * 79e6) < MERGE_STEPS * 1e5);
+    ranks_release(&r);
+    again = (struct session){.meta = x.m.meta};
+    x.m.meta = (struct meta){0};
+    merge_know(&m, "m", &again.meta);
+    merge_plan(&m, &(struct err){0});
+    merge_about(&m);
+    assert_int_equal(m.meta.barriers.n, 1);
+    assert_string_equal(m.meta.barriers.a[0], "sync");
+    merge_release(&m);
+    merged_release(&x);
+}
+
 static void functions_of_communication_tell(void **state)
 {
     struct merged x;
@@ -210,6 +248,7 @@ int main(void)
         cmocka_unit_test(the_slow_rank_is_named),
         cmocka_unit_test(the_report_names_it),
         cmocka_unit_test(nobody_is_late),
+        cmocka_unit_test(barriers_of_another_kind),
         cmocka_unit_test(functions_of_communication_tell),
         cmocka_unit_test(a_programs_end_ends_its_step),
         cmocka_unit_test(one_recording_has_no_ranks),

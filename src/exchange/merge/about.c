@@ -229,6 +229,8 @@ void merge_about(struct merge *m)
     *vec_push(&to->kinds) = mem_strdup("merged");
     TEXTS_ANY(m, kinds);
     TEXTS_ANY(m, languages);
+    for (size_t i = 0; i < m->barriers.n; i++)
+        *vec_push(&to->barriers) = mem_strdup(m->barriers.a[i]);
     TEXTS_COMMON(m, env);
     about_command(m);
     about_times(m);

@@ -10,16 +10,6 @@ int merge_wants_evidence(const struct merge *m)
     return m->domains.n > 1 && m->opts.how != CLOCKS_WALL;
 }
 
-static int is_barrier(const struct merge *m, const char *text)
-{
-    size_t n = strcspn(text, " ");
-
-    for (size_t i = 0; i < m->opts.nbarriers; i++)
-        if (strlen(m->opts.barriers[i]) == n && !strncmp(text, m->opts.barriers[i], n))
-            return 1;
-    return barrier_is_mark(text);
-}
-
 /* The name under which all ranks were there; NULL: it is no barrier. */
 static const char *barrier_of(const struct merge *m, const struct store *s, const struct event *ev)
 {
@@ -32,7 +22,7 @@ static const char *barrier_of(const struct merge *m, const struct store *s, cons
         return NULL;
     if (w)
         return w->op == GPU_KERNEL && barrier_is_kernel(text) ? text : NULL;
-    return is_barrier(m, text) ? text : NULL;
+    return barrier_is_mark(text, m->barriers.a, m->barriers.n) ? text : NULL;
 }
 
 /* ---- sockets ---- */

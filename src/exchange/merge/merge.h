@@ -84,13 +84,15 @@ struct merge {
     struct clocks clocks;
     struct store store;
     struct meta meta;
-    struct map ranks;    /* that there are */
-    uint32_t nranks;     /* above the highest of them */
-    struct map threads;  /* of a boot, by tid and start -> task */
-    struct map samples;  /* stack << 16 | flags -> weight: of what has been flushed */
-    uint64_t nevents;    /* flushed ones, and those of no kind that this version knows */
-    uint64_t joined;     /* connections between hosts */
-    int numbered;        /* ranks were given in the order of the arguments */
+    VEC(char *)
+    barriers;           /* kinds of marks that are barriers, besides the usual ones: wanted, or a session's */
+    struct map ranks;   /* that there are */
+    uint32_t nranks;    /* above the highest of them */
+    struct map threads; /* of a boot, by tid and start -> task */
+    struct map samples; /* stack << 16 | flags -> weight: of what has been flushed */
+    uint64_t nevents;   /* flushed ones, and those of no kind that this version knows */
+    uint64_t joined;    /* connections between hosts */
+    int numbered;       /* ranks were given in the order of the arguments */
     struct map machines; /* machine, metric and part of it -> index + 1 of the series */
     VEC(struct merge_series) series;
     struct source_text source;

@@ -32,6 +32,9 @@ void merge_release(struct merge *m)
         free(m->domains.a[i].id);
     for (size_t i = 0; i < m->extra.n; i++)
         free(m->extra.a[i]);
+    for (size_t i = 0; i < m->barriers.n; i++)
+        free(m->barriers.a[i]);
+    vec_release(&m->barriers);
     vec_release(&m->extra);
     vec_release(&m->parts);
     vec_release(&m->hosts);
@@ -190,6 +193,24 @@ static int are_different(const struct merge *m, struct err *e)
     return rc;
 }
 
+static void add_barrier(struct merge *m, const char *kind)
+{
+    for (size_t i = 0; i < m->barriers.n; i++)
+        if (!strcmp(m->barriers.a[i], kind))
+            return;
+    *vec_push(&m->barriers) = mem_strdup(kind);
+}
+
+/* Those of the options, and those that sessions were merged with before. */
+static void find_barriers(struct merge *m)
+{
+    for (size_t i = 0; i < m->opts.nbarriers; i++)
+        add_barrier(m, m->opts.barriers[i]);
+    for (size_t i = 0; i < m->parts.n; i++)
+        for (size_t k = 0; k < m->parts.a[i].meta.barriers.n; k++)
+            add_barrier(m, m->parts.a[i].meta.barriers.a[k]);
+}
+
 int merge_plan(struct merge *m, struct err *e)
 {
     struct strtab names = {0};
@@ -198,6 +219,7 @@ int merge_plan(struct merge *m, struct err *e)
     if (are_different(m, e))
         return -1;
     number_ranks(m);
+    find_barriers(m);
     for (size_t i = 0; i < m->parts.n; i++) {
         struct merge_part *p = &m->parts.a[i];
 
