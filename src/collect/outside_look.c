@@ -207,18 +207,45 @@ static int same_place(const struct proctask_call *a, const struct proctask_call 
     return a->nr == b->nr && a->sp == b->sp && a->pc == b->pc;
 }
 
-static uint32_t walk_blocked(struct outside *o, struct outside_thread *t, struct process *p,
-                             const struct proctask_call *call, int python, uint16_t gil, size_t n,
-                             uint64_t ts, uint16_t *flags)
+/* A blocked thread that is looked at. */
+struct look {
+    struct outside *o;
+    struct outside_thread *t;
+    struct process *p;
+    struct proctask_call call;
+    int python;   /* as of outside_python() */
+    uint16_t gil; /* as of outside_gil_held() */
+    uint64_t ts;
+};
+
+/* Its stack, of which n bytes are copied. */
+static uint32_t walk_blocked(const struct look *l, size_t n, uint16_t *flags)
 {
-    struct wire_sample *s = outside_record(o, t, ts);
+    const struct proctask_call *call = &l->call;
+    const struct outside_thread *t = l->t;
+    struct outside *o = l->o;
+    struct wire_sample *s = outside_record(o, t, l->ts);
 
     s->regs = (struct walk_regs){.ip = call->pc, .sp = call->sp}; /* no rbp there: see walk_user.h */
     if (t->known.sp == call->sp && t->known.ip == call->pc)
         s->regs = t->known;
-    s->flags |= WIRE_TOP | gil;
-    blocked_add(&o->record, (pid_t)t->task.tgid, o->python, python, o->stack, n);
-    return outside_record_end(o, p, flags);
+    s->flags |= WIRE_TOP | l->gil;
+    blocked_add(&o->record, (pid_t)t->task.tgid, o->python, l->python, o->stack, n);
+    return outside_record_end(o, l->p, flags);
+}
+
+/* A second time with all of it where a part does not reach the thread's start. */
+static uint32_t stack_of(const struct look *l, uint16_t *flags)
+{
+    uint32_t stack = walk_blocked(l, BLOCKED_COPY, flags);
+
+    if (*flags & EVENT_ROOT)
+        return stack;
+    if (l->ts - l->p->rescan_ns >= AGAIN_NS) { /* a caller may be in what was loaded since */
+        l->p->stale = 1;
+        track_rescan(l->o->track, l->p);
+    }
+    return walk_blocked(l, BLOCKED_COPY_MAX, flags);
 }
 
 /* Is the place a known mapping's? Nobody tells tier C of new ones, and what a young process has loaded since
@@ -233,44 +260,36 @@ static void know_place(struct outside *o, struct process *p, uint64_t pc)
 
 int outside_look(struct outside *o, struct outside_thread *t, uint64_t ts, struct outside_spot *spot)
 {
-    struct proctask_call call, again;
+    struct look l = {.o = o, .t = t, .ts = ts};
     struct outside_spot now = {0};
-    struct process *p;
+    struct proctask_call again;
     struct py_mem mem;
-    uint16_t gil;
     uint32_t id;
-    int rc, python;
+    int rc;
 
     if (t->call_fd < 0)
         t->call_fd = proctask_open((pid_t)t->task.tgid, (pid_t)t->task.tid, "syscall");
-    rc = t->call_fd < 0 ? -1 : proctask_call(t->call_fd, &call);
+    rc = t->call_fd < 0 ? -1 : proctask_call(t->call_fd, &l.call);
     if (rc <= 0) {
         o->stats.refused += rc < 0;
         return rc < 0 ? -1 : 1;
     }
-    if (!call.pc) /* in execve(2), before the new program's registers are set */
+    if (!l.call.pc) /* in execve(2), before the new program's registers are set */
         return 1;
-    p = outside_walked(o, t, ts, &id);
-    know_place(o, p, call.pc);
-    mem = outside_memory(o, p);
-    python = outside_python(o, t, p, &mem);
-    gil = python > 0 ? outside_gil_held(o, t, p, &mem) : 0;
-    now.at_gil = (uint8_t)outside_gil(o, t, p, &mem, &call, ts, &now.gil);
-    now.stack = walk_blocked(o, t, p, &call, python, gil, BLOCKED_COPY, ts, &now.flags);
-    if (!(now.flags & EVENT_ROOT)) {
-        if (ts - p->rescan_ns >= AGAIN_NS) { /* a caller may be in what was loaded since */
-            p->stale = 1;
-            track_rescan(o->track, p);
-        }
-        now.stack = walk_blocked(o, t, p, &call, python, gil, BLOCKED_COPY_MAX, ts, &now.flags);
-    }
-    if (proctask_call(t->call_fd, &again) != 1 || !same_place(&call, &again)) {
+    l.p = outside_walked(o, t, ts, &id);
+    know_place(o, l.p, l.call.pc);
+    mem = outside_memory(o, l.p);
+    l.python = outside_python(o, t, l.p, &mem);
+    l.gil = l.python > 0 ? outside_gil_held(o, t, l.p, &mem) : 0;
+    now.at_gil = (uint8_t)outside_gil(o, t, l.p, &mem, &l.call, ts, &now.gil);
+    now.stack = stack_of(&l, &now.flags);
+    if (proctask_call(t->call_fd, &again) != 1 || !same_place(&l.call, &again)) {
         o->stats.torn++;
         return 1;
     }
     if (now.at_gil)
         now.stack = gils_stack(&o->gils, now.stack);
-    now.wait = wait_of(o, t, p, &call, &now, ts);
+    now.wait = wait_of(o, t, l.p, &l.call, &now, ts);
     o->stats.gil_looks += now.at_gil;
     *spot = now;
     return 0;

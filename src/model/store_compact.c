@@ -221,52 +221,74 @@ static void compact_stacks(struct ids *x)
     free(c);
 }
 
-static void compact_rest(struct ids *x)
+static void compact_tasks(struct ids *x)
 {
-    const struct store *from = x->from;
-    struct store *to = x->to;
-
-    for (size_t i = 0; i < from->tasks.list.n; i++) {
-        struct task t = from->tasks.list.a[i];
+    for (size_t i = 0; i < x->from->tasks.list.n; i++) {
+        struct task t = x->from->tasks.list.a[i];
 
         if (!x->task[i + 1])
             continue;
         t.comm = string(x, t.comm);
         t.leader = x->task[t.leader];
         t.parent = x->task[t.parent];
-        *vec_push(&to->tasks.list) = t;
-        *vec_push(&to->tasks.changed) = (uint32_t)to->tasks.list.n;
+        *vec_push(&x->to->tasks.list) = t;
+        *vec_push(&x->to->tasks.changed) = (uint32_t)x->to->tasks.list.n;
     }
-    for (size_t i = 0; i < from->origins.list.n; i++) {
-        struct origin o = from->origins.list.a[i];
+}
+
+static void compact_origins(struct ids *x)
+{
+    for (size_t i = 0; i < x->from->origins.list.n; i++) {
+        struct origin o = x->from->origins.list.a[i];
 
         o.host = string(x, o.host);
         o.session = string(x, o.session);
         o.task = x->task[o.task];
         o.machine = x->task[o.machine];
-        *vec_push(&to->origins.list) = o;
+        *vec_push(&x->to->origins.list) = o;
     }
-    for (size_t i = 0; i < from->counters.n; i++)
-        *vec_push(&to->counters) =
-            (struct counter){string(x, from->counters.a[i].name), from->counters.a[i].value};
-    for (size_t i = 0; i < from->waits.list.n; i++) {
-        struct wait w = from->waits.list.a[i];
+}
+
+static void compact_counters(struct ids *x)
+{
+    for (size_t i = 0; i < x->from->counters.n; i++) {
+        const struct counter *c = &x->from->counters.a[i];
+
+        *vec_push(&x->to->counters) = (struct counter){string(x, c->name), c->value};
+    }
+}
+
+static void compact_waits(struct ids *x)
+{
+    for (size_t i = 0; i < x->from->waits.list.n; i++) {
+        struct wait w = x->from->waits.list.a[i];
 
         if (!x->wait[i + 1])
             continue;
         w.waker_task = x->task[w.waker_task];
         w.what = string(x, w.what);
         w.waker_stack = x->stack[w.waker_stack];
-        *vec_push(&to->waits.list) = w;
+        *vec_push(&x->to->waits.list) = w;
     }
-    for (size_t i = 0; i < from->gpus.list.n; i++) {
-        struct gpu_work w = from->gpus.list.a[i];
+}
+
+static void compact_gpus(struct ids *x)
+{
+    for (size_t i = 0; i < x->from->gpus.list.n; i++) {
+        struct gpu_work w = x->from->gpus.list.a[i];
 
         if (!x->gpu[i + 1])
             continue;
         w.name = string(x, w.name);
-        *vec_push(&to->gpus.list) = w;
+        *vec_push(&x->to->gpus.list) = w;
     }
+}
+
+static void compact_events(struct ids *x)
+{
+    const struct store *from = x->from;
+    struct store *to = x->to;
+
     vec_reserve(&to->events, from->events.n);
     for (size_t i = 0; i < from->events.n; i++) {
         struct event ev = from->events.a[i];
@@ -293,7 +315,12 @@ static void compact(struct ids *x)
     compact_modules(x);
     compact_frames(x);
     compact_stacks(x);
-    compact_rest(x);
+    compact_tasks(x);
+    compact_origins(x);
+    compact_counters(x);
+    compact_waits(x);
+    compact_gpus(x);
+    compact_events(x);
 }
 
 static void new_ids(struct ids *x)

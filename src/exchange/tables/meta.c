@@ -74,23 +74,43 @@ static void positive(struct tables_cell *c, double v)
         tables_real(c, v);
 }
 
-static void session_value(struct tables_cell *c)
+static const char *session_text(const struct tables_cell *c)
 {
     const struct meta *m = &c->s->meta;
 
     switch (c->column) {
     case COLUMN_sessions_session_id:
-        tables_text(c, m->session_id);
-        break;
+        return m->session_id;
     case COLUMN_sessions_host:
-        tables_text(c, m->host);
-        break;
+        return m->host;
     case COLUMN_sessions_workload:
-        tables_text(c, m->workload);
-        break;
+        return m->workload;
     case COLUMN_sessions_kind:
-        tables_text(c, m->kind);
-        break;
+        return m->kind;
+    case COLUMN_sessions_agent_ver:
+        return m->agent_ver;
+    case COLUMN_sessions_blob_key:
+        return c->s->path;
+    case COLUMN_sessions_state:
+        return m->state;
+    case COLUMN_sessions_event:
+        return m->event;
+    case COLUMN_sessions_tier:
+        return m->tier;
+    case COLUMN_sessions_machine:
+        return m->machine;
+    case COLUMN_sessions_kernel:
+        return m->kernel;
+    default:
+        return NULL;
+    }
+}
+
+static void session_value(struct tables_cell *c)
+{
+    const struct meta *m = &c->s->meta;
+
+    switch (c->column) {
     case COLUMN_sessions_start_ts:
         positive(c, m->start_ts);
         break;
@@ -101,12 +121,6 @@ static void session_value(struct tables_cell *c)
     case COLUMN_sessions_languages:
         list_value(c, m->languages.a, m->languages.n);
         break;
-    case COLUMN_sessions_agent_ver:
-        tables_text(c, m->agent_ver);
-        break;
-    case COLUMN_sessions_blob_key:
-        tables_text(c, c->s->path);
-        break;
     case COLUMN_sessions_pid:
         if (m->pid)
             tables_int(c, m->pid);
@@ -114,34 +128,19 @@ static void session_value(struct tables_cell *c)
     case COLUMN_sessions_duration_s:
         positive(c, m->duration_s);
         break;
-    case COLUMN_sessions_state:
-        tables_text(c, m->state);
-        break;
     case COLUMN_sessions_command:
         list_value(c, m->command.a, m->command.n);
-        break;
-    case COLUMN_sessions_event:
-        tables_text(c, m->event);
         break;
     case COLUMN_sessions_frequency:
         if (m->frequency)
             tables_int(c, (int64_t)m->frequency);
         break;
-    case COLUMN_sessions_tier:
-        tables_text(c, m->tier);
-        break;
     case COLUMN_sessions_exit_code:
         if (m->exit_code >= 0)
             tables_int(c, m->exit_code);
         break;
-    case COLUMN_sessions_machine:
-        tables_text(c, m->machine);
-        break;
-    case COLUMN_sessions_kernel:
-        tables_text(c, m->kernel);
-        break;
     default:
-        break;
+        tables_text(c, session_text(c));
     }
 }
 
