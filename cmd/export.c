@@ -164,6 +164,21 @@ static int export_tables(const struct exporter *x, const struct export_opts *o, 
     return rc;
 }
 
+/* What its files hold is fixed, but for the time. */
+static int export_directory(const struct exporter *x, const struct export_opts *o, struct session *s,
+                            const struct cut *only, struct err *e)
+{
+    if (o->metric || o->split || o->gil || o->idle)
+        return err_set(
+            e, "--metric, --split, --gil and --idle are for profiles: %s holds what its files are for",
+            x->name);
+    if (o->kernel || o->jit || o->all || o->addrs || o->lines || o->inlines || o->pids || o->pid || o->tid)
+        return err_set(e,
+                       "how functions and processes are called in %s is fixed: it takes --only and --output",
+                       x->name);
+    return export_aiprof_directory(s, only, o->output, e);
+}
+
 static int export(const struct export_opts *o, const char *path, struct err *e)
 {
     const struct exporter *x = exporter_find(o->format, e);
@@ -182,7 +197,7 @@ static int export(const struct export_opts *o, const char *path, struct err *e)
         return -1;
     rc = only_apply(&only, &s, o->only, e);
     if (!rc && x->directory)
-        rc = export_aiprof_directory(&s, o->only ? &only : NULL, o->output, e);
+        rc = export_directory(x, o, &s, o->only ? &only : NULL, e);
     else if (!rc)
         rc = (x->wants_tables     ? export_tables
               : x->wants_events   ? export_events

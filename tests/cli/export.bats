@@ -33,6 +33,10 @@ setup() {
     run -2 "$WPROF" export --format nonsense s
     run -2 "$WPROF" export s s
     run -3 "$WPROF" export -o no/such/dir/file s
+    run -3 "$WPROF" export -f aiprof -m oncpu -o ai s
+    [[ $output == *"for profiles"* ]]
+    run -3 "$WPROF" export -f aiprof --pids -o ai s
+    [[ $output == *"fixed"* && ! -e ai ]]
     run -3 "$WPROF" export nowhere
     run -3 --separate-stderr "$WPROF" export .
     [[ $stderr == *"folder of 1 session"*" s"* ]]
