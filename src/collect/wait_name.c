@@ -344,6 +344,28 @@ static void add_owner(const struct process *p, uint32_t own, struct buf *out)
         buf_addf(out, " (mutex, held by %s[%d])", st.comm, (int)tid);
 }
 
+/* flock(2), whose descriptor does not tell what kind of wait it is. */
+static int is_file_lock(const struct wire_wait *w)
+{
+    const char *call = w->reason == WAIT_LOCK ? wait_syscall(w->syscall) : NULL;
+
+    return call && !strcmp(call, "flock");
+}
+
+/* The file's path, else the call. */
+static void add_locked(const struct process *p, const struct wire_wait *w, struct buf *out)
+{
+    char path[64], link[4096];
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%u/fd/%d", p->ns_tgid, (int)w->arg0);
+    n = p->ns_tgid ? readlink(path, link, sizeof(link) - 1) : -1;
+    if (n > 0)
+        buf_add(out, link, (size_t)n);
+    else
+        add_call(w, out);
+}
+
 static void spell(struct wait_namer *n, const struct process *p, const struct wire_wait *w, struct buf *out)
 {
     switch (w->reason) {
@@ -363,7 +385,9 @@ static void spell(struct wait_namer *n, const struct process *p, const struct wi
     case WAIT_FAULT:
         break;
     default:
-        if (w->fd >= 0 && w->mode && p)
+        if (is_file_lock(w) && p)
+            add_locked(p, w, out);
+        else if (w->fd >= 0 && w->mode && p)
             add_descriptor(n, p, w, out);
         else
             add_call(w, out);
@@ -378,7 +402,7 @@ uint32_t wait_name(struct wait_namer *n, const struct process *p, const struct w
 
     key = hash_mix(who << 32 | (uint32_t)w->fd, w->ino);
     key = hash_mix(key, (uint64_t)(uint32_t)w->syscall << 32 | w->reason);
-    if (w->reason == WAIT_FUTEX || w->reason == WAIT_CHILD)
+    if (w->reason == WAIT_FUTEX || w->reason == WAIT_CHILD || is_file_lock(w))
         key = hash_mix(hash_mix(key, w->arg0), w->arg1);
     if (w->owner)
         key = hash_mix(key, w->owner);

@@ -67,6 +67,10 @@ void chase_wait(struct chase *c, const struct rule_data *d, size_t span)
     }
     told = wake_chain_follow(d->chain, lead_event(d, x), tell, &t);
     c->told += told;
+    if (!told && w && w->waker_task && w->waker_task <= d->s->store.tasks.list.n) {
+        add(c, d, w->waker_task, w->irq ? 0 : w->waker_stack, x->end - x->start);
+        c->woken += x->end - x->start;
+    }
     if (w && w->irq)
         c->inferred += told;
 }

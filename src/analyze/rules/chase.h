@@ -6,10 +6,11 @@
 #include "analyze/rules/check.h"
 
 struct chase {
-    struct place_time where;        /* of those at the end of each chain */
-    struct map by_task;             /* task id -> ns */
-    uint64_t told;                  /* ns of the waits for which a chain is known */
-    uint64_t asked;                 /* ns of all of them */
+    struct place_time where; /* of those at the end of each chain */
+    struct map by_task;      /* task id -> ns */
+    uint64_t told;           /* ns of the waits for which a chain is known */
+    uint64_t woken; /* ns of waits for which only who ended them is known, and where: it was not recorded */
+    uint64_t asked; /* ns of all of them */
     uint64_t inferred;              /* part of told: nobody saw who ended the wait */
     uint64_t other_process;         /* part of told: it ended in another process */
     uint64_t state[WAIT_OTHER + 1]; /* part of told: blocked for that reason; the rest ran, or none knows */

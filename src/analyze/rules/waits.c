@@ -112,7 +112,7 @@ static uint32_t hot_of(const struct chase *c, const struct rule_data *d, struct 
         if ((double)self < NAMED_LEAST * (double)c->where.sum)
             node = 0;
     }
-    if ((double)c->told < NAMED_LEAST * (double)c->asked || places_is_start(&d->places, node) ||
+    if ((double)(c->told + c->woken) < NAMED_LEAST * (double)c->asked || places_is_start(&d->places, node) ||
         frame_name_is_place(places_func(&d->places, node)))
         node = 0;
     if (node)
@@ -128,8 +128,8 @@ static void who_was_where(struct buf *text, const struct chase *c, const struct 
     size_t n = chase_name(c, d, &who);
 
     if (n)
-        buf_addf(text, " For %s of it %s %s what ended the waits", words_ns(&w, c->told), buf_str(&who),
-                 n == 1 ? "was" : "were");
+        buf_addf(text, " For %s of it %s %s what ended the waits", words_ns(&w, c->told + c->woken),
+                 buf_str(&who), n == 1 ? "was" : "were");
     if (n && *place)
         buf_addf(text, ", mostly in %s%s%s", place, chase_state(c) ? ", " : "",
                  chase_state(c) ? chase_state(c) : "");
@@ -247,6 +247,58 @@ static int is_process_wait(const struct rule_data *d, const struct lead_span *x,
     return is_outside(d, lead_wait(d, x));
 }
 
+/* The file whose lock most of another process's waits are for, where most are for locks: "/x/log.txt", "";
+ * NULL: they are not. */
+static const char *locked_file(const struct rule_data *d, const struct lead_time *t)
+{
+    struct map sums = {0};
+    uint64_t all = 0, most = 0;
+    uint32_t what = 0;
+
+    for (size_t i = 0; i < d->lead.spans.n; i++) {
+        const struct lead_span *x = &d->lead.spans.a[i];
+        const struct wait *w = lead_wait(d, x);
+        uint64_t *sum;
+
+        if (!is_outside(d, w) || w->reason != WAIT_LOCK)
+            continue;
+        all += x->end - x->start;
+        sum = map_put(&sums, w->what);
+        *sum += x->end - x->start;
+        if (*sum > most && w->what) {
+            most = *sum;
+            what = w->what;
+        }
+    }
+    map_release(&sums);
+    if (all <= t->ns / 2)
+        return NULL;
+    return what && *strtab_get(&d->s->store.strings, what) == '/' ? strtab_get(&d->s->store.strings, what)
+                                                                  : "";
+}
+
+/* What they wait for is that the other one lets a file go. */
+static void tell_file_lock(struct finding *x, const char *file, const char *comm, const char *place,
+                           const char *state)
+{
+    const char *slash = strrchr(file, '/');
+
+    free(x->title);
+    x->title = mem_printf("The main thread waits for a file lock%s%s%s%s%s%s", *file ? ", of " : "",
+                          slash && slash[1] ? slash + 1 : file,
+                          *place ? ", held up in "
+                          : comm ? ", held by "
+                                 : "",
+                          *place ? place
+                          : comm ? comm
+                                 : "",
+                          state ? ", " : "", state ? state : "");
+    free(x->advice);
+    x->advice =
+        mem_strdup("Hold the lock for less, take it less often, or give each process a file of its own "
+                   "(what is appended in one write needs none); wprof show --waits has all waits.");
+}
+
 void check_process_wait(struct rule_run *r, const struct rule_data *d)
 {
     struct buf place = {0}, text = {0};
@@ -258,7 +310,7 @@ void check_process_wait(struct rule_run *r, const struct rule_data *d)
     if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
         struct finding *x = rule_found(r);
         uint32_t hot = hot_of(&c, d, &place);
-        const char *comm, *state;
+        const char *comm, *state, *file = locked_file(d, &t);
 
         x->weight = RULE_WEIGHT_GENERAL;
         x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
@@ -276,6 +328,8 @@ void check_process_wait(struct rule_run *r, const struct rule_data *d)
         x->advice = mem_strdup(
             "Make that cheaper, let it begin earlier, or have several of those processes; wprof show --waits "
             "has the chain of each wait.");
+        if (file)
+            tell_file_lock(x, file, comm, buf_str(&place), state);
         x->certainty = chase_certainty(&c);
         if (c.inferred > c.told / 2)
             x->why = mem_strdup(inferred_why);
