@@ -149,7 +149,14 @@ for line in lines:
         cfn = None
 assert own == {"b": 2, "c": 8, "r": 7}, own
 assert calls == {("a", "b"): 5, ("a", "c"): 5, ("a", "r"): 7, ("b", "c"): 3, ("r", "r"): 7}, calls
+head = [line.split(":")[0] for line in lines[1:lines.index("")]]
+assert head == ["version", "creator", "cmd", "positions", "event", "events", "summary"], head # costs begin behind events
 END
+    if command -v callgrind_annotate >/dev/null; then
+        callgrind_annotate x.callgrind >annotated 2>&1
+        grep -q '17 (100.0%).*TOTALS' annotated
+        [[ $(<annotated) != *malformed* ]]
+    fi
 }
 
 @test "formats: csv, one table" {

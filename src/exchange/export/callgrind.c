@@ -185,15 +185,15 @@ static void put_head(struct callgrind *c, const struct session *s)
 {
     const struct profile_metric *m = &c->p->metrics.a[0];
 
-    buf_addf(c->out, "# callgrind format\nversion: 1\ncreator: wprof\npositions: line\nevents: %s\n",
-             m->name);
-    buf_addf(c->out, "event: %s : %s, %s\n", m->name, m->name, m->unit);
+    buf_addstr(c->out, "# callgrind format\nversion: 1\ncreator: wprof\n");
     if (s->meta.workload) {
         buf_addstr(c->out, "cmd: ");
         for (const char *p = s->meta.workload; *p; p++)
             buf_addch(c->out, (unsigned char)*p < 0x20 ? '_' : *p);
         buf_addch(c->out, '\n');
     }
+    /* callgrind_annotate reads the costs from "events:" on. */
+    buf_addf(c->out, "positions: line\nevent: %s : %s, %s\nevents: %s\n", m->name, m->name, m->unit, m->name);
     buf_addf(c->out, "summary: %" PRIu64 "\n", m->sum);
 }
 
