@@ -152,6 +152,26 @@ assert looks[0]["time_ns"] < looks[-1]["time_ns"]
 END
 }
 
+@test "the manual's line for curl posts each look by itself" {
+    local line at server
+    need_command curl
+    mkdir "$BATS_TEST_TMPDIR/got"
+    "$PYTHON" "$ROOT/tests/tools/collector.py" "$BATS_TEST_TMPDIR/got" 3>&- &
+    server=$!
+    until_true 'test -s "$BATS_TEST_TMPDIR/got/port"' 30
+    at=127.0.0.1:$(<"$BATS_TEST_TMPDIR/got/port")
+    line=$(grep -o 'wprof topo .*curl.*done' "$ROOT/man/wprof-topo.1.md")
+    line=${line/wprof topo --duration 1h --interval 5s/'"$WPROF"' topo --pid $$ --duration 300ms --interval 100ms}
+    (unset http_proxy ALL_PROXY all_proxy; eval "${line/collector:8080/$at}")
+    kill "$server"
+    "$PYTHON" - "$BATS_TEST_TMPDIR"/got/*.body <<'END'
+import json, sys
+looks = [json.load(open(f))["data"] for f in sys.argv[1:]]
+assert len(looks) >= 2 and all(look["nodes"] for look in looks)
+assert len({look["time_ns"] for look in looks}) == len(looks)
+END
+}
+
 @test "--duration: what was there in between stays, with the times when it was seen" {
     (sleep 0.5; exec sleep 0.5) &
     a=$!
