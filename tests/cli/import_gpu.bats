@@ -225,3 +225,28 @@ assert one["allocations"] == two["allocations"], (one["allocations"], two["alloc
 assert one["devices"] == two["devices"]
 END
 }
+
+@test "a Chrome trace keeps annotations, on threads and on devices" {
+    need_python json
+    cat >t.json <<'END'
+{"schemaVersion": 1, "traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "## backward ##", "pid": 100, "tid": 100, "ts": 1, "dur": 20},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100, "tid": 100, "ts": 2, "dur": 10},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 100, "ts": 3, "dur": 5, "args": {"correlation": 1}},
+{"ph": "X", "cat": "gpu_user_annotation", "name": "## backward ##", "pid": 0, "tid": 7, "ts": 19, "dur": 12},
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 20, "dur": 10, "args": {"device": 0, "context": 1, "stream": 7, "correlation": 1}}]}
+END
+    "$WPROF" -q import -o s t.json
+    "$WPROF" export --format chrome -o u.json s
+    "$WPROF" -q import -o again u.json
+    for session in s again; do
+        "$WPROF" query -f csv $session 'select op, name, ts, dur, task is null from calls order by ts' >$session.csv
+    done
+    diff s.csv again.csv
+    "$PYTHON" - <<'END'
+import json
+def spans(file):
+    return sorted((e["cat"], e["name"], e["pid"], e["tid"], e["dur"]) for e in json.load(open(file))["traceEvents"] if e["ph"] == "X")
+assert spans("t.json") == spans("u.json"), spans("u.json")
+END
+}

@@ -255,7 +255,7 @@ static void put_lane(struct chrome *w, const struct timeline_lane *lane)
         put_thread(w, lane);
     else if (lane->kind == TIMELINE_METRIC)
         put_metric(w, lane);
-    else if (lane->kind == TIMELINE_STREAM || lane->kind == TIMELINE_CALLS)
+    else if (lane->kind == TIMELINE_STREAM || lane->kind == TIMELINE_CALLS || lane->kind == TIMELINE_RANGES)
         chrome_gpu_lane(w, lane);
     else
         for (uint32_t i = lane->first; i < lane->first + lane->n; i++)

@@ -2,6 +2,7 @@
 #include "exchange/export/chrome.h"
 
 #include "base/hash.h"
+#include "model/frames.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,9 +237,30 @@ static void put_ran(struct chrome *w, const struct timeline_lane *lane, const st
     buf_release(&name);
 }
 
+/* An annotation as it showed on a stream, around what ran there. */
+static void put_range(struct chrome *w, const struct timeline_lane *lane, const struct timeline_span *s)
+{
+    const struct gpu_work *work = work_of(w, s);
+
+    begin_on_stream(w, chrome_string(w, work->name), chrome_pid(w, lane->process), work->stream);
+    json_str(&w->json, "cat", "gpu_user_annotation");
+    json_f64(&w->json, "ts", chrome_us(s->start));
+    json_f64(&w->json, "dur", chrome_us(s->end - s->start));
+    json_end_object(&w->json);
+}
+
 /* ---- calls ---- */
 
-static const char *call_category(const char *name, const struct gpu_work *work)
+/* Its own frame is the innermost of where it was. */
+static int is_annotation(const struct chrome *w, const struct timeline_span *s, const char *name)
+{
+    const struct profile *p = &w->t->stacks;
+
+    return is_step(name) || (s->stack && p->frames.a[p->nodes.a[s->stack].frame].kind == FRAME_MARKER);
+}
+
+static const char *call_category(const struct chrome *w, const struct timeline_span *s, const char *name,
+                                 const struct gpu_work *work)
 {
     switch (work->op) {
     case GPU_RUNTIME:
@@ -250,7 +272,7 @@ static const char *call_category(const char *name, const struct gpu_work *work)
     case GPU_OVERHEAD:
         return "overhead";
     default:
-        return is_step(name) ? "user_annotation" : "cpu_op";
+        return is_annotation(w, s, name) ? "user_annotation" : "cpu_op";
     }
 }
 
@@ -266,7 +288,7 @@ static void put_call(struct chrome *w, const struct timeline_lane *lane, const s
         return;
     }
     chrome_begin(w, "X", name, task->pid, task->tid);
-    json_str(&w->json, "cat", call_category(name, work));
+    json_str(&w->json, "cat", call_category(w, s, name, work));
     json_f64(&w->json, "ts", chrome_us(s->start));
     json_f64(&w->json, "dur", chrome_us(s->end - s->start));
     chrome_stack(w, s->stack);
@@ -284,6 +306,8 @@ void chrome_gpu_lane(struct chrome *w, const struct timeline_lane *lane)
     for (uint32_t i = lane->first; i < lane->first + lane->n; i++) {
         if (lane->kind == TIMELINE_STREAM)
             put_ran(w, lane, &w->t->spans.a[i]);
+        else if (lane->kind == TIMELINE_RANGES)
+            put_range(w, lane, &w->t->spans.a[i]);
         else
             put_call(w, lane, &w->t->spans.a[i]);
     }
