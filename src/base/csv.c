@@ -2,10 +2,11 @@
 #include "base/csv.h"
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <math.h>
 
-void csv_text(struct buf *out, const char *s)
+static void quote(struct buf *out, const char *s)
 {
     if (!s[strcspn(s, "\",\r\n")] && *s != ' ') {
         buf_addstr(out, s);
@@ -18,6 +19,19 @@ void csv_text(struct buf *out, const char *s)
         buf_addch(out, *s);
     }
     buf_addch(out, '"');
+}
+
+/* Readers refuse a file with bytes that are no UTF-8. */
+void csv_text(struct buf *out, const char *s)
+{
+    struct buf valid = {0};
+
+    if (!utf8_is(s)) {
+        utf8_add(&valid, s);
+        s = buf_str(&valid);
+    }
+    quote(out, s);
+    buf_release(&valid);
 }
 
 void csv_real(struct buf *out, double v)

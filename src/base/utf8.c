@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* What the second byte may be; that is where overlong forms, surrogates and too large values show. */
 static int second_fits(const unsigned char *p)
 {
@@ -36,6 +38,30 @@ size_t utf8_len(const void *text, size_t n)
         if ((p[i] & 0xc0) != 0x80)
             return 0;
     return len;
+}
+
+static const char *first_bad(const char *s)
+{
+    for (size_t len; *s; s += len)
+        if (!(len = (unsigned char)*s < 0x80 ? 1 : utf8_len(s, strnlen(s, 4))))
+            break;
+    return s;
+}
+
+int utf8_is(const char *s)
+{
+    return !*first_bad(s);
+}
+
+void utf8_add(struct buf *out, const char *s)
+{
+    for (const char *bad; *s; s = bad + 1) {
+        bad = first_bad(s);
+        buf_add(out, s, (size_t)(bad - s));
+        if (!*bad)
+            break;
+        buf_addstr(out, "\xef\xbf\xbd");
+    }
 }
 
 size_t utf8_put(char out[4], uint32_t c)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/frame_text.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 static const char *base(const char *path)
@@ -70,9 +72,13 @@ void frame_fold_text(char *s, size_t n)
 {
     if (n == 1 && *s == ' ') /* all there is of a name in what perf script printed */
         return;
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)s[i] < 0x20 || s[i] == ';' || s[i] == 0x7f)
+    for (size_t i = 0, len; i < n; i += len ? len : 1) {
+        len = utf8_len(s + i, n - i);
+        if (len == 3 && !memcmp(s + i, "\xef\xbb\xbf", 3)) /* in front of a text it says that this is UTF-8 */
+            memset(s + i, '_', 3);
+        else if (!len || (unsigned char)s[i] < 0x20 || s[i] == ';' || s[i] == 0x7f)
             s[i] = '_';
+    }
     /* Readers take the spaces before the value as part of the separator. */
     for (; n && s[n - 1] == ' '; n--)
         s[n - 1] = '_';

@@ -26,8 +26,8 @@ void frame_func(const struct frames *f, const struct strtab *strings, const stru
 void frame_text(const struct frames *f, const struct strtab *strings, const struct frame *frame,
                 const struct frame_name *name, struct buf *out);
 
-/* Makes a frame's text one that folded lines can hold: `;` and control bytes become `_`, as do spaces at the
- * end. */
+/* Makes a frame's text one that folded lines can hold: `;`, control bytes and what is no UTF-8 become `_`, as
+ * do spaces at the end. */
 void frame_fold_text(char *s, size_t n);
 
 #endif

@@ -2,6 +2,7 @@
 #include "platform/sqlite.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "platform/clock.h"
 
 #include <sqlite3.h>
@@ -389,6 +390,19 @@ static int served_eof(sqlite3_vtab_cursor *base)
     return c->row >= c->end;
 }
 
+/* SQLite takes any bytes, its readers take UTF-8. */
+static void result_text(sqlite3_context *ctx, const char *text)
+{
+    struct buf valid = {0};
+
+    if (!utf8_is(text)) {
+        utf8_add(&valid, text);
+        text = buf_str(&valid);
+    }
+    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+    buf_release(&valid);
+}
+
 static int served_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     const struct served_cursor *c = (const struct served_cursor *)base;
@@ -401,7 +415,7 @@ static int served_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     else if (v.kind == SQLITE_KIND_REAL)
         sqlite3_result_double(ctx, v.f);
     else if (v.kind == SQLITE_KIND_TEXT && v.text)
-        sqlite3_result_text(ctx, v.text, -1, SQLITE_TRANSIENT);
+        result_text(ctx, v.text);
     else
         sqlite3_result_null(ctx);
     return SQLITE_OK;

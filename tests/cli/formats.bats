@@ -317,3 +317,22 @@ CPU functions [rank 1];ProfilerStep;mm;CUDA:gemm 20000
 EOF
     "$WPROF" show --gpu s | grep -q '^ *rank 1 GPU 0 .*20 us'
 }
+
+@test "formats: bytes that are no UTF-8 are in no file" {
+    printf 'a;\xff\xfe 3\n' >odd.folded
+    "$WPROF" -q import --from folded -o odd odd.folded
+    [ "$("$WPROF" export odd)" = 'a;__ 3' ]
+    "$WPROF" -q export -f sqlite -o odd.db odd
+    for f in csv ndjson speedscope; do
+        "$WPROF" -q export -f $f -o odd.$f odd
+    done
+    "$WPROF" query -f csv odd "select * from frames" >odd.query
+    python3 - <<'END'
+import sqlite3
+for f in ("odd.csv", "odd.ndjson", "odd.speedscope", "odd.query"):
+    assert "_" in open(f, encoding="utf-8").read() or f == "odd.speedscope", f
+assert "\ufffd\ufffd" in open("odd.query", encoding="utf-8").read()
+names = [r[0] for r in sqlite3.connect("odd.db").execute("select function from frames")]
+assert "\ufffd\ufffd" in names, names
+END
+}
