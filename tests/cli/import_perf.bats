@@ -225,7 +225,7 @@ END
 
 @test "import cpuprofile: a list of nodes, hits without samples, a tree" {
     corpus=$ROOT/tests/fuzz/corpus/cpuprofile
-    run -0 --separate-stderr "$WPROF" import -o s "$corpus/list"
+    run -0 --separate-stderr "$WPROF" import --event samples -o s "$corpus/list"
     [[ $stderr == *"3 samples from"*"left out: 1 idle sample"* ]]
     [[ $stderr == *"1 sample of no node"* ]]
     diff - <("$WPROF" export s) <<'END'
@@ -234,6 +234,16 @@ JavaScript;f (a.js);(anonymous) 2
 END
     "$WPROF" -q import -o hits "$corpus/hits"
     [ "$("$WPROF" export hits)" = $'JavaScript;f 7\nJavaScript;f;g 2' ]
-    "$WPROF" -q import -o tree "$corpus/tree"
+    "$WPROF" -q import --event samples -o tree "$corpus/tree"
     [ "$("$WPROF" export tree)" = $'JavaScript;a 1\nJavaScript;a;b 2' ]
+    # as long as until the next one, the last one until the end; or as many as there are
+    echo '{"nodes": [{"id": 1, "callFrame": {"functionName": "f"}}, {"id": 2, "callFrame": {"functionName": "g"}}],
+"startTime": 1000, "endTime": 2000, "samples": [1, 2, 1], "timeDeltas": [0, 100, 700]}' >t.cpuprofile
+    run -0 --separate-stderr "$WPROF" import -o t t.cpuprofile
+    [[ $stderr == *"3 samples from"* ]]
+    [ "$("$WPROF" export t)" = $'JavaScript;f 300\nJavaScript;g 700' ]
+    "$WPROF" -q import --event samples -o n t.cpuprofile
+    [ "$("$WPROF" export n)" = $'JavaScript;f 2\nJavaScript;g 1' ]
+    fails 3 "$WPROF" import --event hits -o e t.cpuprofile
+    says "it has: time, samples"
 }

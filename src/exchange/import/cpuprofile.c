@@ -5,6 +5,8 @@
  */
 #include "exchange/import/import.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 500 }; /* a tree inside a tree: the reader of JSON goes as deep */
@@ -21,6 +23,8 @@ struct cpuprofile {
     VEC(struct node) list;
     uint32_t task;
     uint64_t now; /* ns */
+    int counted;  /* a sample counts once; else as the us until the next one */
+    int timed;    /* it does */
 };
 
 /* (root) is no function. */
@@ -43,7 +47,8 @@ static uint32_t push_node(struct cpuprofile *x, const struct json_value *v, uint
     return node.stack;
 }
 
-static void push(struct cpuprofile *x, uint64_t id, uint64_t samples)
+/* samples: how many, or `us` of one. */
+static void push(struct cpuprofile *x, uint64_t id, uint64_t samples, uint64_t us)
 {
     const uint64_t *at = map_get(&x->nodes, id);
     const struct node *n = at && *at ? &x->list.a[*at - 1] : NULL;
@@ -54,8 +59,12 @@ static void push(struct cpuprofile *x, uint64_t id, uint64_t samples)
         import_count(x->st, IMPORT_LEFT, "idle sample|idle samples", samples);
     if (!n || n->idle)
         return;
-    *vec_push(&x->s->events) = (struct event){
-        .ts = x->now, .value = samples, .task = x->task, .stack = n->stack, .kind = EVENT_SAMPLE};
+    if (!x->timed || us)
+        *vec_push(&x->s->events) = (struct event){.ts = x->now,
+                                                  .value = x->timed ? us : samples,
+                                                  .task = x->task,
+                                                  .stack = n->stack,
+                                                  .kind = EVENT_SAMPLE};
     import_count(x->st, IMPORT_TOOK, "sample|samples", samples);
 }
 
@@ -92,21 +101,41 @@ static void take_list(struct cpuprofile *x, const struct json_value *list)
     map_release(&parents);
 }
 
-/* Samples with the time from one to the next, or with the time of each. */
-static void take_samples(struct cpuprofile *x, const struct json_value *root)
+/* When each was taken, us, 0: not told; behind them the end of the last one. Owned by the caller. */
+static double *times_of(const struct json_value *root, const struct json_value *samples)
 {
-    const struct json_value *samples = json_get(root, "samples"), *deltas = json_get(root, "timeDeltas");
-    const struct json_value *times = json_get(root, "timestamps");
+    const struct json_value *deltas = json_get(root, "timeDeltas"), *times = json_get(root, "timestamps");
     const struct json_value *t = deltas ? deltas->child : times ? times->child : NULL;
-    double start = deltas ? json_get_f64(root, "startTime", 0) : 0;
+    size_t n = samples->len;
+    double now = deltas ? json_get_f64(root, "startTime", 0) : 0, *out = mem_calloc(n + 1, sizeof(*out));
 
-    for (const struct json_value *v = samples->child; v; v = v->next) {
+    for (size_t i = 0; i < n; i++, t = t ? t->next : NULL) {
         if (t && t->type == JSON_NUMBER)
-            start = deltas ? start + t->number : t->number;
-        x->now = start > 0 && start < 0x1p52 ? (uint64_t)(start * 1e3) : 0;
-        push(x, v->type == JSON_NUMBER && v->number >= 0 && v->number < 0x1p53 ? (uint64_t)v->number : 0, 1);
-        t = t ? t->next : NULL;
+            now = deltas ? now + t->number : t->number;
+        out[i] = now > 0 && now < 0x1p52 ? now : 0;
     }
+    out[n] = json_get_f64(root, "endTime", 0);
+    if (n > 1 && !(out[n] > out[n - 1])) /* the last one is as long as the others */
+        out[n] = out[n - 1] + (out[n - 1] - out[0]) / (double)(n - 1);
+    return out;
+}
+
+/* A sample stands for the time until the next one: V8 takes them when it can, which is not evenly. */
+static void take_samples(struct cpuprofile *x, const struct json_value *root,
+                         const struct json_value *samples)
+{
+    double *at = times_of(root, samples);
+    size_t i = 0;
+
+    x->timed = !x->counted && samples->len > 1 && at[samples->len - 1] > at[0];
+    for (const struct json_value *v = samples->child; v; v = v->next, i++) {
+        double us = floor(at[i + 1]) - floor(at[i]);
+
+        x->now = (uint64_t)(at[i] * 1e3);
+        push(x, v->type == JSON_NUMBER && v->number >= 0 && v->number < 0x1p53 ? (uint64_t)v->number : 0, 1,
+             us > 0 && us < 0x1p52 ? (uint64_t)us : 0);
+    }
+    free(at);
 }
 
 /* Without samples: how often each node was hit. */
@@ -116,7 +145,7 @@ static void take_hits(struct cpuprofile *x, const struct json_value *list)
         uint64_t hits = json_get_u64(v, "hitCount", 0);
 
         if (hits && hits < 1ull << 53)
-            push(x, json_get_u64(v, "id", 0), hits);
+            push(x, json_get_u64(v, "id", 0), hits, 0);
     }
 }
 
@@ -133,7 +162,7 @@ static int take_all(struct cpuprofile *x, const struct json_value *root, struct 
     else if (head)
         take_tree(x, head, 0, 0);
     if (samples && samples->type == JSON_ARRAY && samples->len)
-        take_samples(x, root);
+        take_samples(x, root, samples);
     else
         take_hits(x, nodes);
     return x->s->events.n ? 0 : err_set(e, "no sample in it (a .cpuprofile was expected)");
@@ -141,12 +170,21 @@ static int take_all(struct cpuprofile *x, const struct json_value *root, struct 
 
 static int run(struct input *in, struct store *s, struct meta *m, struct import_stats *st, struct err *e)
 {
-    struct cpuprofile x = {.s = s, .st = st};
-    struct json_doc *doc = input_read_json(in, e);
-    int rc = doc ? take_all(&x, json_root(doc), e) : -1;
+    struct cpuprofile x = {.s = s, .st = st, .counted = in->event && !strcmp(in->event, "samples")};
+    struct json_doc *doc;
+    int rc;
 
+    if (in->event && !x.counted && strcmp(in->event, "time") != 0)
+        return err_set(e, "no values '%s' in it (it has: time, samples)", in->event);
+    doc = input_read_json(in, e);
+    rc = doc ? take_all(&x, json_root(doc), e) : -1;
+    if (!rc && in->event && !x.counted && !x.timed)
+        rc = err_set(e, "nothing in it says when a sample was taken: --event samples counts them");
     if (!rc)
         meta_add_language(m, "javascript");
+    if (!rc && x.timed)
+        *vec_push(&m->notes) =
+            mem_strdup("a .cpuprofile; a sample counts as the microseconds until the next one");
     json_free(doc);
     map_release(&x.nodes);
     vec_release(&x.list);
@@ -162,6 +200,7 @@ static int probe(const char *head, size_t n)
 const struct importer import_cpuprofile = {
     .name = "cpuprofile",
     .summary = ".cpuprofile of Chrome and Node.js",
+    .events = 1,
     .probe = probe,
     .run = run,
 };
