@@ -7,6 +7,7 @@
 #include "model/session.h"
 #include "model/session_dir.h"
 #include "platform/packed.h"
+#include "platform/sweeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +75,7 @@ static int unpack(const struct unpack_opts *o, int fd, struct err *e)
 {
     char *room = mem_printf("%s.XXXXXX", o->output ? o->output : "wprof-unpacking"), *dir = NULL;
     struct session s = {0};
-    int rc = mkdtemp(room) ? 0 : err_sys(e, errno, "%s", room);
+    int rc = mkdtemp(room) ? 0 : err_sys(e, errno, "%s", room), sweeper = rc ? -1 : sweeper_start(room);
 
     if (!rc) {
         rc = take(o, fd, room, &s, e);
@@ -85,6 +86,8 @@ static int unpack(const struct unpack_opts *o, int fd, struct err *e)
         if (rc)
             session_dir_remove(room);
     }
+    if (sweeper >= 0) /* it finds nothing: the directory is gone, or has its name */
+        close(sweeper);
     if (!rc)
         printf("%s\n", dir);
     session_release(&s);

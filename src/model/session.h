@@ -134,6 +134,7 @@ void session_discard(struct session_writer *w);
 struct session {
     char *path;     /* as it was named */
     char *unpacked; /* the directory with its files, where `path` is an archive: removed with the session */
+    int sweeper;    /* of that: a descriptor (platform/sweeper.h) + 1, closed behind it; 0: none */
     struct meta meta;
     struct store store;
     int as_written;          /* set before session_load(): events may be in any order */

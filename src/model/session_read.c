@@ -296,6 +296,8 @@ void session_release(struct session *s)
 {
     if (s->unpacked)
         session_dir_remove(s->unpacked);
+    if (s->sweeper)
+        close(s->sweeper - 1);
     free(s->unpacked);
     free(s->path);
     meta_release(&s->meta);

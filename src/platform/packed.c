@@ -7,6 +7,7 @@
 #include "base/tree.h"
 #include "model/session_dir.h"
 #include "platform/archive.h"
+#include "platform/sweeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -325,17 +326,21 @@ static int unpack(int fd, const char *dir, int unchecked, struct err *e)
 
 static int open_meta(struct session *s, const char *path, int unchecked, struct err *e)
 {
-    int fd = path ? open_archive(path) : -1;
+    int fd = path ? open_archive(path) : -1, sweeper = -1;
     char *dir;
 
     if (fd < 0)
         return session_open_meta(s, path, e);
     *s = (struct session){0};
     dir = make_room(e);
+    if (dir)
+        sweeper = sweeper_start(dir); /* whatever ends us: nobody else would remove it */
     if (!dir || unpack(fd, dir, unchecked, e) || session_open_meta(s, dir, e)) {
         err_wrap(e, "%s", path);
         if (dir)
             session_dir_remove(dir);
+        if (sweeper >= 0)
+            close(sweeper);
         free(dir);
         close(fd);
         return -1;
@@ -344,6 +349,7 @@ static int open_meta(struct session *s, const char *path, int unchecked, struct 
     free(s->path);
     s->path = mem_strdup(path);
     s->unpacked = dir;
+    s->sweeper = sweeper + 1;
     return 0;
 }
 

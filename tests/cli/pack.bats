@@ -37,6 +37,37 @@ setup() {
     diff -r s "$output"
 }
 
+nothing_is_left() {
+    [ -z "$(find "$TMPDIR" . -maxdepth 1 -name 'wprof-unpack*')" ]
+}
+
+@test "what an archive was unpacked to goes with the process, whatever ends that" {
+    for ((i = 0; i < 9000; i++)); do echo "main;a_function_with_a_long_name_$i;and_another_one_below_it 1"; done >big.folded
+    "$WPROF" -q import -o big big.folded
+    "$WPROF" -q pack -o big.tar.zst big
+    "$WPROF" export big.tar.zst | head -1 >/dev/null # a closed pipe
+    until_true 20 nothing_is_left
+    for command in "show -" "unpack -"; do
+        mkfifo half
+        # shellcheck disable=SC2086
+        "$WPROF" $command <half >/dev/null 2>&1 3>&- &
+        exec 5>half
+        head -c 3000 big.tar.zst >&5
+        until_true 20 some_is_there
+        kill -9 $!
+        exec 5>&-
+        wait $! || true
+        until_true 20 nothing_is_left
+        rm half
+    done
+    "$WPROF" -q unpack -o there big.tar.zst
+    [ -e there/meta.json ]
+}
+
+some_is_there() {
+    ! nothing_is_left
+}
+
 @test "every command that reads takes the archive, and stdin" {
     "$WPROF" -q pack -o a.tar.zst s
     "$WPROF" export s >expected
