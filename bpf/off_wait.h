@@ -32,7 +32,7 @@ static __always_inline __s32 off_fd(const struct wire_wait *w, struct task_struc
 {
     __s32 fd;
 
-    if (reason & (WIRE_OFF_FD | WIRE_OFF_ANY_FD))
+    if (reason & (WIRE_OFF_FD | WIRE_OFF_EPOLL))
         return w->arg0;
     if (!(reason & WIRE_OFF_POLLFD) || !w->arg1 || t != bpf_get_current_task_btf() ||
         bpf_probe_read_user(&fd, sizeof(fd), (void *)w->arg0))

@@ -210,7 +210,7 @@ enum {
     WIRE_OFF_REASONS = 16,
     WIRE_OFF_FD = 0x80,     /* in of_syscall: the first argument is a descriptor, its mode may say more */
     WIRE_OFF_POLLFD = 0x40, /* it points to an array of struct pollfd, the second one is its length */
-    WIRE_OFF_ANY_FD = 0x20, /* it is a descriptor whose mode says nothing */
+    WIRE_OFF_EPOLL = 0x20,  /* it is a descriptor whose mode says nothing */
 };
 
 /* Reasons are numbers below WIRE_OFF_REASONS - 1 whose meaning is user space's. */

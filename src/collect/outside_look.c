@@ -166,9 +166,7 @@ static void classify(const struct outside *o, const struct outside_thread *t,
     else if (class & WIRE_OFF_POLLFD && call->args[1] == 1 &&
              procfs_read_memory((pid_t)t->task.tgid, call->args[0], &poll, sizeof(poll)) == sizeof(poll))
         of_descriptor(o, t, w, poll.fd, 0);
-    else if (class & WIRE_OFF_ANY_FD && w->reason == WAIT_LOCK)
-        of_descriptor(o, t, w, (int)call->args[0], 0);
-    else if (class & WIRE_OFF_ANY_FD)
+    else if (class & WIRE_OFF_EPOLL)
         w->fd = (int)call->args[0];
     if (state == 'D' && call->nr >= 0 && w->reason == WAIT_OTHER)
         w->reason = o->classes.disk;

@@ -384,13 +384,6 @@ static void spell(struct wait_namer *n, const struct process *p, const struct wi
     case WAIT_SLEEP:
     case WAIT_FAULT:
         break;
-    case WAIT_LOCK:
-        add_call(w, out);
-        if (w->fd >= 0 && w->ino && p) {
-            buf_addch(out, ' ');
-            add_file(p, w, out);
-        }
-        break;
     default:
         if (is_file_lock(w) && p)
             add_locked(p, w, out);

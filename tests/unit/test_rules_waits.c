@@ -237,34 +237,13 @@ static void not_recorded(void **state)
     assert_int_equal(f->certainty, FINDING_LIKELY);
 }
 
-/* Who holds a file's lock has no work for the others: they wait for the lock, and for what is done with it.
- */
-static void file_lock(void **state)
-{
-    struct rules_case *x = *state;
-    uint32_t other = case_task(x, 30, 30, 0, "pool"), write = NATIVE({"serve", NULL}, {"write_log", NULL});
-    const struct finding *f;
-
-    for (unsigned i = 0; i < 20; i++) {
-        case_wait(x, other, write, i * 200, 180, (struct waiting){.reason = WAIT_SLEEP});
-        case_wait(x, x->lead, write, i * 200 + 1, 185,
-                  (struct waiting){
-                      .reason = WAIT_LOCK, .waker = other, .waker_stack = write, .what = "flock /log"});
-    }
-    case_is(x, "process-wait", CHECK_CLEAN);
-    f = case_found(x, "blocked");
-    assert_string_equal(f->title, "The main thread waits for a file lock, held up in write_log, asleep");
-    assert_non_null(strstr(f->evidence, "20 waits for flock /log"));
-    assert_non_null(strstr(f->advice, "O_APPEND"));
-}
-
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(pool_workers), T(native_places), T(other_end),    T(sent_by_interrupt),
         T(far_end),      T(idle_loop),     T(python_lock),  T(lock_of_many),
-        T(short_waits),  T(file_lock),     T(not_recorded), T(file_lock),
+        T(short_waits),  T(file_lock),     T(not_recorded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,6 @@ static int is_outside(const struct rule_data *d, const struct wait *w)
 {
     return w && w->waker_task && w->waker_task <= d->s->store.tasks.list.n &&
            !d->lead.process[w->waker_task] && w->reason != WAIT_DISK && w->reason != WAIT_FAULT &&
-           w->reason != WAIT_LOCK && /* who held it had no work for the thread */
            !is_kernel_thread(d, w->waker_stack);
 }
 
@@ -381,43 +380,15 @@ static int is_cause(const struct rule_data *d, const struct lead_span *x, uint64
 /* What ends waits for that is another thread's doing, who may be far away. */
 static int has_other_end(unsigned reason)
 {
-    return reason == WAIT_SOCKET || reason == WAIT_PIPE || reason == WAIT_POLL || reason == WAIT_OTHER ||
-           reason == WAIT_LOCK;
+    return reason == WAIT_SOCKET || reason == WAIT_PIPE || reason == WAIT_POLL || reason == WAIT_OTHER;
 }
 
-/* A lock of a file, by flock(2) or fcntl(2), and not one inside the kernel: the file's name with the call's;
- * NULL: it is none. */
-static const char *file_lock(const struct rule_data *d)
-{
-    uint64_t of_files = 0, all = 0;
-    const char *name = NULL;
-
-    for (size_t i = 0; i < d->lead.spans.n; i++) {
-        const struct lead_span *x = &d->lead.spans.a[i];
-        const struct wait *w = is_cause(d, x, WAIT_LOCK) ? lead_wait(d, x) : NULL;
-        const char *what = w ? strtab_get(&d->s->store.strings, w->what) : "";
-
-        all += w ? x->end - x->start : 0;
-        if (strncmp(what, "flock", 5) && strncmp(what, "fcntl", 5))
-            continue;
-        of_files += x->end - x->start;
-        name = what;
-    }
-    return of_files > all / 2 ? name : NULL;
-}
-
-static const struct cause file_locks = {
-    "waits for a file lock",
-    "Hold the lock for less, take it less often, or give each process a file of its own (lines that are "
-    "appended with O_APPEND need none)."};
-
-static void tell_blocked(struct finding *x, const struct lead_time *t, unsigned reason, const char *what)
+static void tell_blocked(struct finding *x, const struct lead_time *t, unsigned reason)
 {
     struct buf text = {0};
     struct words w = {0};
 
-    buf_addf(&text, "%s%s%s, %s in all", lead_time_waits(&w, t), what ? " for " : "", what ? what : "",
-             words_ns(&w, t->ns));
+    buf_addf(&text, "%s, %s in all", lead_time_waits(&w, t), words_ns(&w, t->ns));
     if (t->waits)
         buf_addf(&text, ", the longest %s", words_ns(&w, t->longest));
     if (x->line)
@@ -451,17 +422,15 @@ static int is_idle_loop(const struct rule_data *d, const struct lead_time *t)
 
 /* Who is at the other end, and what holds it up, where that is known of enough of the waits. */
 static void tell_other_end(struct finding *x, const struct chase *c, const struct rule_data *d,
-                           const struct cause *cause)
+                           const char *what)
 {
     struct buf place = {0}, text = {0};
     const char *state = chase_state(c);
 
     if (hot_of(c, d, &place)) {
         free(x->title);
-        x->title = mem_printf("The main thread %s, held up in %s%s%s", cause->title, buf_str(&place),
+        x->title = mem_printf("The main thread %s, held up in %s%s%s", what, buf_str(&place),
                               state ? ", " : "", state ? state : "");
-    }
-    if (place.len && cause != &file_locks && cause != &causes[WAIT_LOCK]) {
         free(x->advice);
         x->advice = mem_strdup("Make what is done at the other end cheaper, let it begin earlier, or ask for "
                                "several things at once; wprof show --waits has all waits.");
@@ -524,8 +493,6 @@ void check_blocked(struct rule_run *r, const struct rule_data *d)
         } else if (lead_time_share(&t, d) > rule_threshold(r, "share")) {
             struct finding *x = rule_found(r);
             uint32_t node = places_hot(&d->places, &t.where, HOT_LEAST, NULL);
-            const char *file = reason == WAIT_LOCK ? file_lock(d) : NULL;
-            const struct cause *cause = file ? &file_locks : &causes[reason];
             uint64_t self;
 
             node = node ? node : places_top(&d->places, &t.where, &self);
@@ -533,13 +500,13 @@ void check_blocked(struct rule_run *r, const struct rule_data *d)
             x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
             finding_of_lead(x, &t, d);
             finding_at(x, d, &t.where, node);
-            x->title = mem_printf("The main thread %s%s%s", cause->title, node ? ", in " : "",
+            x->title = mem_printf("The main thread %s%s%s", causes[reason].title, node ? ", in " : "",
                                   node ? places_func(&d->places, node) : "");
-            tell_blocked(x, &t, reason, file);
+            tell_blocked(x, &t, reason);
             x->advice = mem_strdup(reason == WAIT_DISK && lead_time_writes(&t, d) ? lead_writes_advice
-                                                                                  : cause->advice);
+                                                                                  : causes[reason].advice);
             if (has_other_end(reason))
-                tell_other_end(x, &c, d, cause);
+                tell_other_end(x, &c, d, causes[reason].title);
         }
         lead_time_release(&t);
         chase_release(&c);
