@@ -63,6 +63,22 @@ static int python_place(const char *s, size_t n, struct frame *f, struct strtab 
     return 1;
 }
 
+/* Strings hold no NUL: as other control bytes, it is shown as `_`. */
+static uint32_t add_name(struct strtab *t, const char *s, size_t n)
+{
+    struct buf name = {0};
+    uint32_t id;
+
+    if (!memchr(s, '\0', n))
+        return strtab_addn(t, s, n);
+    buf_add(&name, s, n);
+    for (size_t i = 0; i < n; i++)
+        name.data[i] = name.data[i] ? name.data[i] : '_';
+    id = strtab_addn(t, name.data, n);
+    buf_release(&name);
+    return id;
+}
+
 /* The kind is guessed from how flame graph tools mark it: _[k] kernel, _[j] JIT; wprof and AIProf: CUDA:. */
 static uint32_t make_frame(struct folded *x, const char *s, size_t n)
 {
@@ -81,7 +97,7 @@ static uint32_t make_frame(struct folded *x, const char *s, size_t n)
         f.kind = FRAME_PYTHON;
         x->python = 1;
     }
-    f.func = n ? strtab_addn(&x->s->strings, s, n) : 0;
+    f.func = n ? add_name(&x->s->strings, s, n) : 0;
     if (!f.func)
         f.func = strtab_add(&x->s->strings, "?");
     return frames_add(&x->s->frames, &f);
