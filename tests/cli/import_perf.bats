@@ -223,6 +223,17 @@ END
     [ "$("$WPROF" export simple)" = $'simple.txt;a;b 5\nsimple.txt;a;b;c 5\nsimple.txt;a;b;d 4' ]
 }
 
+@test "import speedscope: what rounding takes from a stack its next values have" {
+    python3 - <<'END'
+import json
+json.dump({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "a"}, {"name": "b"}]},
+    "profiles": [{"type": "sampled", "name": "x", "unit": "none", "startValue": 0, "endValue": 1200,
+        "samples": [[0]] * 1000 + [[1]] * 500, "weights": [0.6] * 1000 + [0.4] * 500}]}, open("f.json", "w"))
+END
+    "$WPROF" -q import -o f f.json
+    [ "$("$WPROF" export f)" = $'x;a 600\nx;b 200' ]
+}
+
 @test "import cpuprofile: a list of nodes, hits without samples, a tree" {
     corpus=$ROOT/tests/fuzz/corpus/cpuprofile
     run -0 --separate-stderr "$WPROF" import --event samples -o s "$corpus/list"

@@ -15,6 +15,7 @@ struct speedscope {
     struct import_stats *st;
     VEC(uint32_t) frames; /* of shared.frames */
     double scale;         /* of the profile's values */
+    VEC(double) carry;    /* by stack: what rounding left of its values */
     struct event sample;  /* what the next one is like */
     struct lanes lanes;   /* of py-spy's profiles, which are threads */
     int by_pyspy, python;
@@ -63,6 +64,19 @@ static uint32_t frame_of(struct speedscope *x, const struct json_value *v)
     return 0;
 }
 
+/* What rounding takes from a stack or gives it is made good by its next value: its sum is right to a half. */
+static uint64_t rounded(struct speedscope *x, uint32_t stack, double value)
+{
+    double whole;
+
+    while (x->carry.n <= stack)
+        *vec_push(&x->carry) = 0;
+    value += x->carry.a[stack];
+    whole = value > 0 ? round(value) : 0;
+    x->carry.a[stack] = value - whole;
+    return (uint64_t)whole;
+}
+
 static void push(struct speedscope *x, uint32_t stack, double weight, const char *what)
 {
     double value = weight * x->scale, ts = x->at * x->scale;
@@ -78,7 +92,7 @@ static void push(struct speedscope *x, uint32_t stack, double weight, const char
     }
     x->st->rounded += value != floor(value) && x->scale == 1;
     x->sample.ts = (uint64_t)llround(ts);
-    x->sample.value = (uint64_t)llround(value);
+    x->sample.value = rounded(x, stack, value);
     x->sample.stack = stack;
     if (!x->sample.value)
         return;
@@ -213,6 +227,7 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     if (!rc)
         *vec_push(&m->notes) = mem_strdup("a file of speedscope; values in a unit of time are ns");
     json_free(doc);
+    vec_release(&x.carry);
     vec_release(&x.frames);
     lanes_release(&x.lanes);
     return rc;
