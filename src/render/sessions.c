@@ -169,6 +169,16 @@ static void cell(struct buf *out, const char *class, const char *text)
     buf_addstr(out, "</td>");
 }
 
+/* Names of any length: cut where they are too wide, and whole when they are pointed at. */
+static void name_cell(struct buf *out, const char *text)
+{
+    buf_addstr(out, "<td class=\"cut\" title=\"");
+    markup_text(out, text);
+    buf_addstr(out, "\">");
+    markup_text(out, text);
+    buf_addstr(out, "</td>");
+}
+
 static void row(const struct sessions *s, const struct sessions_entry *x, const char *from, const char *here,
                 struct buf *out)
 {
@@ -183,8 +193,8 @@ static void row(const struct sessions *s, const struct sessions_entry *x, const 
     buf_addch(out, '>');
     cell(out, "n", when(text, x->start_ts));
     cell(out, "n", ns_of(x->duration_s) ? units_duration(text, sizeof(text), ns_of(x->duration_s)) : "-");
-    cell(out, "", sessions_text(s, x->host));
-    cell(out, "", sessions_text(s, x->workload));
+    name_cell(out, sessions_text(s, x->host));
+    name_cell(out, sessions_text(s, x->workload));
     cell(out, "", sessions_text(s, x->kind));
     cell(out, "", outcome(text, s, x));
     buf_addf(out, "<td><a%s href=\"", x->page ? " class=\"page\"" : "");

@@ -176,12 +176,17 @@ text = open("page.html").read()
 open("filtered.html", "w").write(text.replace("    show();\n})();", "    form.workload.value = 'train';\n    form.text.value = 'BOX-2';\n    show();\n})();"))
 END
     shown() {
-        timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --virtual-time-budget=2000 --dump-dom "file://$PWD/$1" 2>/dev/null
+        timeout 60 "$browser" --headless --no-sandbox --disable-gpu --window-size=1400,800 --user-data-dir="$PWD/browser" --virtual-time-budget=2000 --dump-dom "file://$PWD/$1" 2>/dev/null
     }
     shown page.html | grep -q '>3 of 3</output>'
     shown filtered.html >dom
     grep -q '>1 of 3</output>' dom
     [ "$(grep -c '<tr.* hidden=""' dom)" = 2 ]
+    mkdir long # the links stay in sight, whatever a workload is called
+    printf '{"session_id": "20260716-153012-abc123", "schema_version": 1, "workload": "%0300d"}' 7 >long/meta.json
+    "$WPROF" -q ls -f html -o page.html
+    sed -i 's|^})();|var all = document.querySelector(".scroll"); document.title = all.scrollWidth <= all.clientWidth \&\& innerWidth >= document.documentElement.scrollWidth ? "fits" : "too wide";\n&|' page.html
+    shown page.html | grep -q '<title>fits</title>'
 }
 
 @test "ls: the example makes a page of each session and lists them" {
