@@ -179,6 +179,20 @@ static int export_directory(const struct exporter *x, const struct export_opts *
     return export_aiprof_directory(s, only, o->output, e);
 }
 
+/* A product with nothing in it, that nobody asked for by name. */
+static void say_empty(const struct exporter *x, const struct export_opts *o, const struct session *s)
+{
+    const char *first = fold_first(&s->store);
+
+    if (o->metric || x->directory || x->wants_tables || x->wants_topology || x->wants_timeline ||
+        fold_has(&s->store, "oncpu"))
+        return;
+    if (strcmp(first, "oncpu") != 0)
+        log_warn("%s has no samples of CPUs, so this is empty: --metric %s has something", s->path, first);
+    else
+        log_warn("%s has no stacks, so this is empty", s->path);
+}
+
 static int export(const struct export_opts *o, const char *path, struct err *e)
 {
     const struct exporter *x = exporter_find(o->format, e);
@@ -195,6 +209,7 @@ static int export(const struct export_opts *o, const char *path, struct err *e)
         return err_set(e, "%s is a directory: name it with --output", x->name);
     if (open_session(&s, path, gpu_rest_take, e))
         return -1;
+    say_empty(x, o, &s);
     rc = only_apply(&only, &s, o->only, e);
     if (!rc && x->directory)
         rc = export_directory(x, o, &s, o->only ? &only : NULL, e);

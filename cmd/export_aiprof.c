@@ -71,18 +71,9 @@ static int copy_extra(const struct session *s, int to, struct err *e)
 
 /* ---- its files ---- */
 
-/* What the picture and folded.txt show: samples; without any, what ran on GPUs, or else waits. */
-static const char *metric_of(const struct store *s)
-{
-    return fold_has(s, "oncpu")    ? "oncpu"
-           : fold_has(s, "gpu")    ? "gpu"
-           : fold_has(s, "offcpu") ? "offcpu"
-                                   : "oncpu";
-}
-
 static int write_profile(struct session *s, const struct cut *only, int dir, struct err *e)
 {
-    struct fold_opts fold = {.metric = metric_of(&s->store), .had = only ? only->had : 0};
+    struct fold_opts fold = {.metric = fold_first(&s->store), .had = only ? only->had : 0};
     const struct renderer_ops *svg = renderer_find("svg");
     struct profile p = {0};
     struct quality q = {0};

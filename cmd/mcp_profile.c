@@ -13,8 +13,6 @@
 
 enum { FOLDED_BYTES = 60000, STACK_BYTES = 4000 };
 
-static const char *const metrics[] = {"oncpu", "gpu", "offcpu", "gil", "alloc", "alloc-peak"};
-
 /* What a session is about, and how well it was measured. */
 static void put_session(struct json_writer *w, const struct session *s)
 {
@@ -43,15 +41,6 @@ static void put_metric(struct json_writer *w, const struct profile *p, const str
     json_str(w, "unit", p->metrics.a[0].unit);
     json_u64(w, "total", p->metrics.a[0].sum);
     json_u64(w, "stacks", h->list.n);
-}
-
-/* The first that the session has. */
-static const char *first_metric(const struct session *s)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
-        if (fold_has(&s->store, metrics[i]))
-            return metrics[i];
-    return "oncpu";
 }
 
 static int fold(struct profile *p, const struct session *s, const char *metric, struct err *e)
@@ -94,7 +83,7 @@ int mcp_fetch_flamegraph(const struct mcp_job *j, struct buf *out, struct err *e
 
     if (mcp_roots_open(j->roots, mcp_job_text(j, "session_id"), &s, e))
         return -1;
-    rc = fold(&p, &s, first_metric(&s), e);
+    rc = fold(&p, &s, fold_first(&s.store), e);
     if (!rc) {
         json_object(&w, NULL);
         put_session(&w, &s);

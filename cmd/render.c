@@ -32,9 +32,11 @@ static const struct opt options[] = {
     OPT_CHOICE('f', "format", struct render_opts, format, "FORMAT", "html",
                "html|svg|png|pdf|dot|drawio|gexf|mermaid|text",
                "what to make; all but html and svg are of the topology alone"),
-    OPT_CHOICE('v', "view", struct render_opts, view, "NAME", "cpu",
-               "cpu|oncpu|offcpu|offwake|waker|runq|gil|gpu|alloc|alloc-peak|timeline|topology",
-               "what to look at; oncpu and waker, as show -m has them, are cpu and offwake"),
+    OPT_CHOICE(
+        'v', "view", struct render_opts, view, "NAME", NULL,
+        "cpu|oncpu|offcpu|offwake|waker|runq|gil|gpu|alloc|alloc-peak|timeline|topology",
+        "what to look at; oncpu and waker, as show -m has them, are cpu and offwake (default: cpu, or what "
+        "there is)"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
                "to FILE, - is stdout (default: the session's name here)"),
     OPT_STRING(0, "only", struct render_opts, only, "WHAT",
@@ -158,7 +160,7 @@ static int make_profile(struct profile *p, const struct render_opts *o, const st
 
 static int draw(const struct render_opts *o, struct session *s, struct err *e)
 {
-    const struct view *view = find_view(o->view);
+    const struct view *view = find_view(o->view ? o->view : fold_first(&s->store));
     const struct renderer_ops *r = renderer_find(o->format);
     struct fold_opts fold = {.metric = view->metric,
                              .kernel_suffix = o->kernel,
@@ -236,7 +238,7 @@ static int draw_topology(const struct render_opts *o, const struct session *s, s
 /* By itself, and not on a page with all the rest. */
 static int is_topology(const struct render_opts *o)
 {
-    return !strcmp(o->view, "topology") && strcmp(o->format, "html") != 0;
+    return o->view && !strcmp(o->view, "topology") && strcmp(o->format, "html") != 0;
 }
 
 /* Whether the options go together; 0, or what command_usage() gives. */

@@ -630,6 +630,16 @@ int fold_has(const struct store *s, const char *metric)
     return k && has_metric(s, k);
 }
 
+const char *fold_first(const struct store *s)
+{
+    static const char *const order[] = {"oncpu", "gpu", "offcpu", "gil", "alloc"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+        if (fold_has(s, order[i]))
+            return order[i];
+    return order[0];
+}
+
 static int no_metric(const struct store *s, const char *name, struct err *e)
 {
     struct buf have = {0};

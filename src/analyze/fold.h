@@ -42,6 +42,10 @@ int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, co
 /* Whether the session has events of that metric; 0 for an unknown one. */
 int fold_has(const struct store *s, const char *metric);
 
+/* What is looked at where nobody says what: "oncpu"; without samples, the first that there is of "gpu",
+ * "offcpu", "gil", "alloc". */
+const char *fold_first(const struct store *s);
+
 /* Folded text of one metric, one line a stack with a non-zero self value, sorted: "a;b;c 12\n". `;` and
  * control bytes inside a name become `_`. */
 void fold_text(const struct profile *p, size_t metric, struct buf *out);

@@ -250,3 +250,14 @@ def spans(file):
 assert spans("t.json") == spans("u.json"), spans("u.json")
 END
 }
+
+@test "a session without samples: the page begins with what there is, an empty product is said" {
+    trace t.json "" 1000
+    "$WPROF" -q import -o s t.json
+    "$WPROF" -q render -f svg -o - s | grep -q 'CUDA:k'
+    "$WPROF" -q render -f svg -v cpu -o - s | grep -q 'No samples'
+    run -0 --separate-stderr "$WPROF" export s
+    [[ -z $output && $stderr == *"no samples of CPUs"*"--metric gpu has something"* ]]
+    run -0 --separate-stderr "$WPROF" export -m gpu s
+    [[ $output == *"CUDA:k 10000" && -z $stderr ]]
+}
