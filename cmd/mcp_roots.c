@@ -91,6 +91,17 @@ static int refuse_link(const char *path, const char *name, struct err *e)
                    path, name);
 }
 
+static int check_inside(int at, const char *name, const char *path, int depth, struct err *e);
+
+static int check_below(int at, const char *name, const char *path, int depth, struct err *e)
+{
+    char *below = mem_printf("%s/%s", path, name);
+    int rc = check_inside(at, name, below, depth, e);
+
+    free(below);
+    return rc;
+}
+
 /* No entry of the directory, nor of those in it, is a symlink. */
 static int check_inside(int at, const char *name, const char *path, int depth, struct err *e)
 {
@@ -107,7 +118,7 @@ static int check_inside(int at, const char *name, const char *path, int depth, s
         else if (S_ISLNK(st.st_mode))
             rc = refuse_link(path, de->d_name, e);
         else if (S_ISDIR(st.st_mode) && depth)
-            rc = check_inside(dirfd(d), de->d_name, path, depth - 1, e);
+            rc = check_below(dirfd(d), de->d_name, path, depth - 1, e);
     }
     dir_close(d);
     return rc;

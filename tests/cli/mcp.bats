@@ -62,6 +62,9 @@ teardown() {
     "$WPROF" -q import -o outer/root/linked x
     mv outer/root/linked/events.wlog outer/elsewhere
     ln -s ../../elsewhere outer/root/linked/events.wlog
+    "$WPROF" -q import -o outer/root/below x
+    mkdir outer/root/below/extra
+    ln -s /etc/hostname outer/root/below/extra/link
     ln -s ../outside outer/root/out
     "$WPROF" -q import -o outer/other/deep x
     ln -s ../other outer/root/way

@@ -271,7 +271,7 @@ def roots():
     """Only what lies below the root is read; nothing is opened because of its name."""
     s = Server()
     there = s.get("list_sessions")["sessions"]
-    assert sorted(os.path.basename(x["path"]) for x in there) == ["inside", "linked"], there
+    assert sorted(os.path.basename(x["path"]) for x in there) == ["below", "inside", "linked"], there
     outside = os.path.realpath(os.path.join(sys.argv[3], "..", "outside"))
     assert os.path.isdir(outside)
     for name in [outside, "../outside", "root/../../outside", "/", "", ".", "..", "/proc/self/cwd", "way/deep",
@@ -282,6 +282,8 @@ def roots():
             assert "no session" in s.refused(tool, **arguments), name
     linked = next(x for x in there if x["path"].endswith("linked"))
     assert "symlink" in s.refused("report", session_id=linked["path"])
+    below = next(x for x in there if x["path"].endswith("below"))
+    assert "below/extra/link is a symlink" in s.refused("report", session_id=below["path"])
     s.end()
 
 

@@ -320,8 +320,8 @@ static int run(const struct export_input *in, struct buf *out, struct err *e)
     json_end_object(&w);
     buf_addch(out, '\n');
     if (nodes || edges)
-        log_warn("witty-profiler has no class for %zu of the nodes and %zu of the edges: they are left out",
-                 nodes, edges);
+        log_warn("left out, for witty-profiler has no class for them: %zu node%s and %zu edge%s", nodes,
+                 nodes == 1 ? "" : "s", edges, edges == 1 ? "" : "s");
     return 0;
 }
 

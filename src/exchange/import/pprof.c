@@ -497,9 +497,15 @@ static void describe(struct pprof *x, struct meta *m)
     if (x->chosen * 2 + 1 < x->types.n) {
         const struct text *type = &x->types.a[x->chosen * 2], *unit = type + 1;
 
-        *vec_push(&m->notes) = mem_printf(
-            "a profile of pprof: of %zu kinds of values those called %.*s (%.*s)", x->types.n / 2,
-            (int)(type->n < 60 ? type->n : 60), type->p, (int)(unit->n < 60 ? unit->n : 60), unit->p);
+        struct buf text = {0};
+
+        buf_addstr(&text, "a profile of pprof: ");
+        if (x->types.n > 3)
+            buf_addf(&text, "of %zu kinds of values those called ", x->types.n / 2);
+        buf_addf(&text, "%.*s (%.*s)", (int)(type->n < 60 ? type->n : 60), type->p,
+                 (int)(unit->n < 60 ? unit->n : 60), unit->p);
+        *vec_push(&m->notes) = mem_strdup(text.data);
+        buf_release(&text);
     }
     if (x->time && x->time < INT64_MAX)
         m->start_ts = m->end_ts = (double)x->time / 1e9;
