@@ -150,7 +150,7 @@ for line in lines:
 assert own == {"b": 2, "c": 8, "r": 7}, own
 assert calls == {("a", "b"): 5, ("a", "c"): 5, ("a", "r"): 7, ("b", "c"): 3, ("r", "r"): 7}, calls
 head = [line.split(":")[0] for line in lines[1:lines.index("")]]
-assert head == ["version", "creator", "cmd", "positions", "event", "events", "summary"], head # costs begin behind events
+assert head == ["version", "creator", "cmd", "positions", "desc", "events", "summary"], head # costs begin behind events
 END
     if command -v callgrind_annotate >/dev/null; then
         callgrind_annotate x.callgrind >annotated 2>&1

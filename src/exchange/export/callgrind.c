@@ -193,7 +193,7 @@ static void put_head(struct callgrind *c, const struct session *s)
         buf_addch(c->out, '\n');
     }
     /* callgrind_annotate reads the costs from "events:" on. */
-    buf_addf(c->out, "positions: line\nevent: %s : %s, %s\nevents: %s\n", m->name, m->name, m->unit, m->name);
+    buf_addf(c->out, "positions: line\ndesc: %s: %s\nevents: %s\n", m->name, m->unit, m->name);
     buf_addf(c->out, "summary: %" PRIu64 "\n", m->sum);
 }
 
