@@ -6,6 +6,7 @@
 #include "base/units.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { DID_SHOWN = 5 }; /* rows of what each rank did, unless all are wanted */
 
@@ -19,19 +20,70 @@ static int find(struct ranks *r, const struct session *s, struct err *e)
         e, "this session is of one recording: it has no ranks (wprof merge makes one session of many)");
 }
 
+enum { PIPED = 100 }; /* columns that sentences have where there is no terminal */
+
+/* Lines of a sentence, broken between words. `text` ends in a newline. */
+static void put_wrapped(const char *text, const struct text_style *style, struct buf *out)
+{
+    size_t width = style->width ? style->width : PIPED, at = 0;
+
+    while (*text) {
+        size_t n = strcspn(text, " \n");
+
+        if (at && at + 1 + n > width) {
+            buf_addch(out, '\n');
+            at = 0;
+        } else if (at) {
+            buf_addch(out, ' ');
+            at++;
+        }
+        buf_add(out, text, n);
+        at += n;
+        text += n + (text[n] != '\0');
+    }
+    buf_addch(out, '\n');
+}
+
+/* The table without the columns that tell nothing of any rank, nor clocks where they are one: into `room`,
+ * which has as many. */
+static void leave_empty_out(struct table *t, int clocks, struct table_column *room)
+{
+    for (size_t c = 0; c < t->ncolumns; c++) {
+        struct buf cell = {0};
+        size_t i = 0;
+
+        room[c] = t->columns[c];
+        for (; i < table_rows(t); i++) {
+            buf_clear(&cell);
+            text_cell(&room[c], &t->cells.a[i * t->ncolumns + c], &cell);
+            if (cell.len && strcmp(buf_str(&cell), "-") != 0)
+                break;
+        }
+        if (i == table_rows(t) || (!clocks && !strcmp(room[c].key, "clock")))
+            room[c].title = NULL;
+        buf_release(&cell);
+    }
+    t->columns = room;
+}
+
+static int are_apart(const struct origins *o)
+{
+    for (size_t i = 0; i < o->list.n; i++)
+        if (o->list.a[i].clock > ORIGIN_CLOCK_BOOT)
+            return 1;
+    return 0;
+}
+
 /* The largest error there is, of clocks that are not one. */
 static void put_clocks(const struct ranks *r, struct buf *out)
 {
     const struct origins *o = &r->s->store.origins;
     uint64_t worst = 0;
-    int apart = 0;
     char error[32];
 
-    for (size_t i = 0; i < o->list.n; i++) {
-        apart |= o->list.a[i].clock > ORIGIN_CLOCK_BOOT;
+    for (size_t i = 0; i < o->list.n; i++)
         worst = o->list.a[i].error_ns > worst ? o->list.a[i].error_ns : worst;
-    }
-    if (!apart)
+    if (!are_apart(o))
         buf_addstr(out, "All times are of one clock.\n");
     else if (worst == ORIGIN_ERROR_UNKNOWN)
         buf_addstr(
@@ -88,21 +140,34 @@ int show_ranks(const struct session *s, uint64_t top, const struct text_style *s
                struct err *e)
 {
     size_t did = top && top < DID_SHOWN ? (size_t)top : top ? DID_SHOWN : 0;
+    struct table_column *room;
+    struct buf clocks = {0};
     struct ranks r;
     struct table t;
 
     if (find(&r, s, e))
         return -1;
     ranks_table(&t, &r);
+    room = mem_alloc(t.ncolumns * sizeof(*room));
+    leave_empty_out(&t, are_apart(&s->store.origins), room);
     show_table_text(&t,
-                    "Ranks; off CPU, queued: of the thread that makes the steps; others waited: in sum, "
-                    "while it came last",
+                    "Ranks; off CPU, queued: of the thread that makes the steps; waited: for others;\n"
+                    "last: steps in which it came last; others: how long they waited then, in sum",
                     style, out);
+    free(room);
     buf_addch(out, '\n');
-    for (size_t i = 0; i < r.waits.list.n; i++)
-        if (ranks_is_straggler(&r, i))
-            put_straggler(&r, i, out);
-    put_clocks(&r, out);
+    for (size_t i = 0; i < r.waits.list.n; i++) {
+        struct buf text = {0};
+
+        if (!ranks_is_straggler(&r, i))
+            continue;
+        put_straggler(&r, i, &text);
+        put_wrapped(text.data, style, out);
+        buf_release(&text);
+    }
+    put_clocks(&r, &clocks);
+    put_wrapped(buf_str(&clocks), style, out);
+    buf_release(&clocks);
     put_open(&r, out);
     ranks_did_table(&t, &r, did);
     show_table_text(&t, "What those that came last did while at least half of the others waited", style, out);

@@ -75,7 +75,7 @@ void ranks_table(struct table *t, const struct ranks *r);
 void ranks_steps_table(struct table *t, const struct ranks *r, size_t limit);
 
 /* What ranks that came last did while most others waited, at most `limit` rows each. Columns: rank, host,
- * state, where, ns, share (of all that the rank did then). */
+ * state, ns, share (of all that the rank did then), where. */
 void ranks_did_table(struct table *t, const struct ranks *r, size_t limit);
 
 /* "rank 2 on node1"; appended. "on CPU", "blocked: disk". */

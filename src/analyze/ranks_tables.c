@@ -11,24 +11,15 @@ enum { NAME = 60 }; /* bytes of a name in a sentence: those of kernels are long 
 enum { FEW = 10 };  /* what is less than that part of the longest is not worth a word */
 
 static const struct table_column rank_columns[] = {
-    {"rank", "rank", TABLE_ID},
-    {"host", "host", TABLE_TEXT},
-    {"process", "process", TABLE_TEXT},
-    {"pid", "pid", TABLE_ID},
-    {"wall_ns", "wall", TABLE_NS},
-    {"cpu_ns", "CPU", TABLE_NS},
-    {"offcpu_ns", "off CPU", TABLE_NS},
-    {"runq_ns", "queued", TABLE_NS},
-    {"waited_ns", "waited for others", TABLE_NS},
-    {"gpu_busy_ns", "GPU busy", TABLE_NS},
-    {"steps", "steps", TABLE_COUNT},
-    {"last", "came last", TABLE_COUNT},
-    {"last_share", "of them", TABLE_SHARE},
-    {"others_waited_ns", "others waited", TABLE_NS},
-    {"note", "", TABLE_TEXT},
-    {"clock", "clock", TABLE_TEXT},
-    {"offset_ns", NULL, TABLE_REAL},
-    {"error_ns", "+-", TABLE_NS},
+    {"rank", "rank", TABLE_ID},         {"host", "host", TABLE_TEXT},
+    {"process", "process", TABLE_TEXT}, {"pid", "pid", TABLE_ID},
+    {"wall_ns", "wall", TABLE_NS},      {"cpu_ns", "CPU", TABLE_NS},
+    {"offcpu_ns", "off CPU", TABLE_NS}, {"runq_ns", "queued", TABLE_NS},
+    {"waited_ns", "waited", TABLE_NS},  {"gpu_busy_ns", "GPU busy", TABLE_NS},
+    {"steps", "steps", TABLE_COUNT},    {"last", "last", TABLE_COUNT},
+    {"last_share", NULL, TABLE_SHARE},  {"others_waited_ns", "others", TABLE_NS},
+    {"note", "", TABLE_TEXT},           {"clock", "clock", TABLE_TEXT},
+    {"offset_ns", NULL, TABLE_REAL},    {"error_ns", "+-", TABLE_NS},
 };
 
 enum {
@@ -65,9 +56,10 @@ static const struct table_column step_columns[] = {
     {"did", "what it did then", TABLE_TEXT},
 };
 
+/* Names come last: those of kernels are long. */
 static const struct table_column did_columns[] = {
-    {"rank", "rank", TABLE_ID},  {"host", "host", TABLE_TEXT}, {"state", "was", TABLE_TEXT},
-    {"where", "in", TABLE_TEXT}, {"ns", "for", TABLE_NS},      {"share", "of it", TABLE_SHARE},
+    {"rank", "rank", TABLE_ID}, {"host", "host", TABLE_TEXT},    {"state", "was", TABLE_TEXT},
+    {"ns", "for", TABLE_NS},    {"share", "of it", TABLE_SHARE}, {"where", "in", TABLE_TEXT},
 };
 
 static const struct origin *origin_of(const struct ranks *r, size_t rank)
@@ -266,9 +258,9 @@ void ranks_did_table(struct table *t, const struct ranks *r, size_t limit)
             c[0].count = o->rank ? o->rank - 1u : TABLE_NONE;
             c[1].text = text(r, o->host);
             c[2].text = ranks_state(r->did.a[k].state);
-            c[3].text = text(r, r->did.a[k].where);
-            c[4].count = r->did.a[k].ns;
-            c[5].share = sum ? (double)r->did.a[k].ns / (double)sum : NAN;
+            c[3].count = r->did.a[k].ns;
+            c[5].text = text(r, r->did.a[k].where);
+            c[4].share = sum ? (double)r->did.a[k].ns / (double)sum : NAN;
         }
     }
 }

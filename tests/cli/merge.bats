@@ -70,6 +70,9 @@ free_port() {
     "$WPROF" merge m s3 -o mm
     [ "$(samples mm)" = 9 ]
     [ "$("$WPROF" query --format csv mm 'SELECT count(DISTINCT rank) FROM tasks' | tail -1)" = 3 ]
+    "$WPROF" show --ranks mm >ranks # what is told of no rank has no column
+    [ -z "$(awk '/^$/ { exit } length > 100' ranks)" ]
+    run ! grep -q 'GPU busy' ranks
     for again in "mm s1" "s2.tar.zst mm" "mm m"; do
         # shellcheck disable=SC2086
         fails 3 "$WPROF" merge $again -o twice
