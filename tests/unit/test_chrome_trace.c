@@ -85,6 +85,7 @@ static void lanes_and_names(void **state)
            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":2,\"args\":{\"name\":\"two\"}},"
            "{\"name\":\"tick\",\"ph\":\"i\",\"ts\":1,\"pid\":1,\"tid\":1},"
            "{\"name\":\"n\",\"ph\":\"C\",\"ts\":1,\"pid\":1,\"args\":{\"v\":3}},"
+           "{\"name\":\"Profile\",\"ph\":\"P\",\"ts\":1},{\"name\":\"ProfileChunk\",\"ph\":\"P\",\"ts\":2},"
            "{\"name\":\"n\",\"ph\":\"b\",\"ts\":1,\"pid\":1,\"id\":3},{\"ph\":\"s\",\"id\":1,\"ts\":1}]");
     assert_int_equal(im.rc, 0);
     assert_string_equal(name_of(&im, 0), "s0");
@@ -96,6 +97,7 @@ static void lanes_and_names(void **state)
     assert_int_equal(imported_count(&im, IMPORT_TOOK, "moments"), 1);
     assert_int_equal(imported_count(&im, IMPORT_LEFT, "counter"), 1);
     assert_int_equal(imported_count(&im, IMPORT_LEFT, "arrow"), 1);
+    assert_int_equal(imported_count(&im, IMPORT_LEFT, "CPU profile"), 2);
     assert_int_equal(imported_count(&im, IMPORT_LEFT, "other phases"), 1);
     imported_release(&im);
 }

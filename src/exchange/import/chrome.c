@@ -148,6 +148,18 @@ static void take_name(struct chrome *c)
         lanes_name(&c->lanes, pid_of(c), tid_of(c), buf_str(&ev->label));
 }
 
+/* DevTools has V8's samples in its traces, in pieces. */
+static void leave_sample(struct chrome *c)
+{
+    int is_profile = trace_is(&c->r.ev.name, "Profile") || trace_is(&c->r.ev.name, "ProfileChunk");
+
+    import_count(c->r.st, IMPORT_LEFT,
+                 is_profile ? "piece of a CPU profile, which wprof imports as a .cpuprofile|"
+                              "pieces of a CPU profile, which wprof imports as a .cpuprofile"
+                            : "sample in the trace|samples in the trace",
+                 1);
+}
+
 static void take(void *chrome)
 {
     struct chrome *c = chrome;
@@ -170,6 +182,9 @@ static void take(void *chrome)
         break;
     case 'C':
         import_count(c->r.st, IMPORT_LEFT, "counter value|counter values", 1);
+        break;
+    case 'P':
+        leave_sample(c);
         break;
     case 's':
     case 't':
