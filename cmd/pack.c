@@ -26,7 +26,7 @@ static const struct opt options[] = {
 static int write_archive(const struct session *s, int dirfd, const char *name, uint64_t *size, struct err *e)
 {
     struct product_file f;
-    uint64_t left = 0;
+    struct packed_left left = {0};
     struct stat st;
     int rc;
 
@@ -39,8 +39,9 @@ static int write_archive(const struct session *s, int dirfd, const char *name, u
         *size = !rc && !fstat(f.fd, &st) ? (uint64_t)st.st_size : 0;
         rc = product_close(&f, rc, e);
     }
-    if (!rc && left)
-        log_warn("%llu files were left out: only regular ones travel", (unsigned long long)left);
+    if (!rc)
+        product_say_left(&left);
+    buf_release(&left.names);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "model/session_dir.h"
 #include "platform/identity.h"
+#include "platform/packed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -194,4 +195,10 @@ int product_is_whole(const struct session *s, int dirfd, struct err *e)
                  "names. `wprof verify --repair` makes a whole one here",
                  s->path);
     return 0;
+}
+
+void product_say_left(const struct packed_left *left)
+{
+    if (left->n)
+        log_warn("left out, for only regular files travel: %s", buf_str(&left->names));
 }

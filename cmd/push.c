@@ -99,7 +99,7 @@ static int pack(struct parcel *p, const struct session *s, struct err *e)
 {
     const char *tmp = getenv("TMPDIR");
     int dirfd = open(session_files(s), O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
-    uint64_t left = 0;
+    struct packed_left left = {0};
     struct stat st;
 
     p->fd = open(tmp && *tmp ? tmp : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -110,8 +110,9 @@ static int pack(struct parcel *p, const struct session *s, struct err *e)
         err_wrap(e, "%s", s->path);
     else
         rc = packed_write(dirfd, &s->meta, p->fd, &left, e);
-    if (!rc && left)
-        log_warn("%llu files were left out: only regular ones travel", (unsigned long long)left);
+    if (!rc)
+        product_say_left(&left);
+    buf_release(&left.names);
     if (!rc)
         rc = io_read_file(dirfd, SESSION_META, &p->meta, e);
     if (!rc && fstat(p->fd, &st))

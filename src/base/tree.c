@@ -21,6 +21,13 @@ struct walk {
     uint64_t *left;
 };
 
+static void leave_out(const struct walk *w, const char *path)
+{
+    ++*w->left;
+    if (w->v->other)
+        w->v->other(w->v->ctx, path);
+}
+
 static int walk_dir(const struct walk *w, int dirfd, const char *below, int depth, struct err *e);
 
 static int walk_one(const struct walk *w, int dirfd, const char *below, const char *name, int depth,
@@ -34,7 +41,7 @@ static int walk_one(const struct walk *w, int dirfd, const char *below, const ch
         rc = err_sys(e, errno, "%s", path);
     else if (fd < 0 || fstat(fd, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
              (S_ISDIR(st.st_mode) && depth >= TREE_DEPTH_MAX))
-        ++*w->left;
+        leave_out(w, path);
     else if (S_ISDIR(st.st_mode))
         rc = walk_dir(w, fd, path, depth + 1, e);
     else

@@ -15,7 +15,8 @@ struct tree_visit {
      * returns. */
     int (*file)(void *ctx, int fd, const char *path, struct err *e);
     void *ctx;
-    int (*order)(const void *, const void *); /* of two char *const *; NULL: strcmp()'s */
+    int (*order)(const void *, const void *);   /* of two char *const *; NULL: strcmp()'s */
+    void (*other)(void *ctx, const char *path); /* what is counted in *left; NULL: nobody asks */
 };
 
 /* Visits each regular file in the directory `below` of `dirfd` ("": in that one itself; without it there is

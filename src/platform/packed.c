@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/tree.h"
+#include "base/utf8.h"
 #include "model/session_dir.h"
 #include "platform/archive.h"
 #include "platform/sweeper.h"
@@ -20,6 +21,7 @@
 
 /* The log is compressed, texts shrink to a twentieth or so; zeros to a 30,000th. */
 #define RATIO      1000
+#define NAMED      5                  /* of what is left out */
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd" /* RFC 8878, 3.1.1 */
 #define GZIP_MAGIC "\x1f\x8b"         /* RFC 1952, 2.3.1 */
 
@@ -32,6 +34,7 @@ enum { USTAR_AT = 257, HEAD = 512 };
 struct packing {
     struct archive_out *out;
     const char *top;
+    struct packed_left *left;
 };
 
 /* meta.json and the log come first: whoever reads a stream knows soon what it is. */
@@ -57,10 +60,26 @@ static int pack_one(void *ctx, int fd, const char *path, struct err *e)
     return rc;
 }
 
-int packed_write(int dirfd, const struct meta *m, int fd, uint64_t *left, struct err *e)
+static void name_left(void *ctx, const char *path)
 {
-    struct packing p = {.top = m->session_id};
-    struct tree_visit visit = {pack_one, &p, in_order};
+    struct packing *p = ctx;
+    struct buf name = {0};
+
+    if (p->left->named++ == NAMED)
+        buf_addstr(&p->left->names, ", ...");
+    if (p->left->named > NAMED)
+        return;
+    utf8_add(&name, path);
+    for (size_t i = 0; i < name.len; i++)
+        name.data[i] = (unsigned char)name.data[i] < 0x20 ? '_' : name.data[i];
+    buf_addf(&p->left->names, "%s%s", p->left->names.len ? ", " : "", buf_str(&name));
+    buf_release(&name);
+}
+
+int packed_write(int dirfd, const struct meta *m, int fd, struct packed_left *left, struct err *e)
+{
+    struct packing p = {.top = m->session_id, .left = left};
+    struct tree_visit visit = {pack_one, &p, in_order, name_left};
     int rc;
 
     if (!p.top || !*p.top || strchr(p.top, '/') || *p.top == '.')
@@ -68,7 +87,7 @@ int packed_write(int dirfd, const struct meta *m, int fd, uint64_t *left, struct
     p.out = archive_out_new(fd, (int64_t)m->end_ts, e);
     if (!p.out)
         return -1;
-    rc = tree_walk(dirfd, "", &visit, left, e);
+    rc = tree_walk(dirfd, "", &visit, &left->n, e);
     if (!rc)
         rc = archive_out_end(p.out, e);
     archive_out_free(p.out);

@@ -16,9 +16,15 @@
 
 #define PACKED_BYTES (16ull << 30) /* that are taken out of an archive, unless told otherwise */
 
+/* What was left out, being neither regular files nor directories, or too deep. */
+struct packed_left {
+    uint64_t n, named;
+    struct buf names; /* the first ones: "extra/link, extra/pipe"; the caller releases it */
+};
+
 /* Writes the session in directory `dirfd` to `fd`: meta.json, the log, then all other regular files in the
- * order of their names. *left: how many were left out, being no regular files. -1 with `e`. */
-int packed_write(int dirfd, const struct meta *m, int fd, uint64_t *left, struct err *e);
+ * order of their names. -1 with `e`. */
+int packed_write(int dirfd, const struct meta *m, int fd, struct packed_left *left, struct err *e);
 
 struct packed_to {
     int dirfd; /* an empty directory */

@@ -19,6 +19,10 @@ setup() {
     cp -r s copy
     LC_ALL=C TZ=Asia/Tokyo "$WPROF" -q pack -o other.tar.zst copy
     cmp "$name" other.tar.zst
+    mkdir copy/extra/more && ln -s nowhere copy/extra/more/link && mkfifo copy/extra/pipe
+    run -0 "$WPROF" pack -o third.tar.zst copy
+    [[ $output == *"left out, for only regular files travel: extra/more/link, extra/pipe"* ]]
+    cmp "$name" third.tar.zst
     tar --zstd -tf "$name" | sed 's|^[^/]*/||' >names
     [ "$(head -2 names)" = $'meta.json\nevents.wlog' ]
     run -0 --separate-stderr "$WPROF" unpack -o u "$name"
