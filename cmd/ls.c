@@ -91,8 +91,9 @@ static void say_left_out(const struct sessions *s)
         log_warn("%" PRIu64 " director%s below 16 others %s not looked into", s->too_deep,
                  s->too_deep == 1 ? "y" : "ies", s->too_deep == 1 ? "was" : "were");
     if (s->damaged)
-        log_warn("%" PRIu64 " director%s a meta.json that is no session's", s->damaged,
-                 s->damaged == 1 ? "y has" : "ies have");
+        log_warn("%" PRIu64 " director%s a meta.json that is no session's: %s%s", s->damaged,
+                 s->damaged == 1 ? "y has" : "ies have", sessions_text(s, s->damaged_at),
+                 s->damaged == 1 ? "" : ", ...");
     if (s->unread)
         log_warn("%" PRIu64 " archive%s could not be read", s->unread, s->unread == 1 ? "" : "s");
     if (s->foreign)

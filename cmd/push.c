@@ -129,8 +129,10 @@ static int pack(struct parcel *p, const struct session *s, struct err *e)
 /* ---- the sending ---- */
 
 /* The server's words, on one line each and without what would move a terminal's cursor. */
-static void say_body(const struct buf *body)
+static void say_body(const struct http_answer *a)
 {
+    const struct buf *body = &a->body;
+
     for (size_t i = 0; i < body->len; i++) {
         unsigned char c = (unsigned char)body->data[i];
 
@@ -138,6 +140,9 @@ static void say_body(const struct buf *body)
     }
     if (body->len && body->data[body->len - 1] != '\n')
         putchar('\n');
+    if (a->body_left)
+        log_warn("the server's answer is longer: %llu bytes of it are left out",
+                 (unsigned long long)a->body_left);
 }
 
 /* A collector's answer is {"ok": true, ...}: it may be false whatever the status is. */
@@ -218,7 +223,7 @@ static int push(const struct push_opts *o, const char *url, const struct session
             err_wrap(e, "%s", buf_str(&shown));
     }
     if (!rc) {
-        say_body(&a.body);
+        say_body(&a);
         if (a.status < 200 || a.status > 299)
             rc = err_set(e, "%s: not taken, the server answers %ld", buf_str(&shown), a.status);
         else if (r.nparts && is_refusal(&a.body))

@@ -28,13 +28,14 @@ struct sessions_entry {
 struct sessions {
     struct strtab strings;
     VEC(struct sessions_entry) list;
-    struct map seen;   /* absolute paths of them, strings */
-    uint64_t denied;   /* directories that could not be read */
-    uint64_t too_deep; /* that were not looked into */
-    uint64_t damaged;  /* meta.json that is none */
-    uint64_t foreign;  /* archives that hold no session */
-    uint64_t unread;   /* archives that could not be read */
-    uint64_t left_out; /* sessions beyond the limit */
+    struct map seen;     /* absolute paths of them, strings */
+    uint64_t denied;     /* directories that could not be read */
+    uint64_t too_deep;   /* that were not looked into */
+    uint64_t damaged;    /* meta.json that is none ... */
+    uint32_t damaged_at; /* ... and the directory of the first: string */
+    uint64_t foreign;    /* archives that hold no session */
+    uint64_t unread;     /* archives that could not be read */
+    uint64_t left_out;   /* sessions beyond the limit */
 };
 
 /* Which to keep; "" and NULL: all. Patterns as of the shell: "train*". Of several hosts or

@@ -97,10 +97,12 @@ static int go_to(void *arg, curl_off_t offset, int whence)
 
 static size_t take(char *p, size_t size, size_t n, void *arg)
 {
-    struct buf *body = &((struct sending *)arg)->answer->body;
-    size_t all = size * n, room = body->len < HTTP_BODY_MAX ? HTTP_BODY_MAX - body->len : 0;
+    struct http_answer *a = ((struct sending *)arg)->answer;
+    size_t all = size * n, room = a->body.len < HTTP_BODY_MAX ? HTTP_BODY_MAX - a->body.len : 0;
+    size_t kept = all < room ? all : room;
 
-    buf_add(body, p, all < room ? all : room);
+    buf_add(&a->body, p, kept);
+    a->body_left += all - kept;
     return all;
 }
 

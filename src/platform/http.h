@@ -31,6 +31,7 @@ struct http_answer {
     long status;          /* 0: there was none */
     uint64_t retry_after; /* seconds that the server asks for; 0: it asks for none */
     struct buf body;      /* at most HTTP_BODY_MAX bytes */
+    uint64_t body_left;   /* that came beyond them */
     int again;            /* another try may do: nobody answered, or the server is busy (429, 5xx) */
 };
 

@@ -89,8 +89,11 @@ for s in json.load(sys.stdin)["sessions"]: print(s["path"])'
     echo '{' >broken/meta.json
     made other/inner box-9 x fused 7
     run -0 --separate-stderr "$WPROF" ls
-    [[ $stderr == *"2 directories have a meta.json that is no session's"* ]]
+    [[ $stderr == *"2 directories have a meta.json that is no session's: "?(./)@(broken|other)", ..."* ]]
     [[ $output == *other/inner* ]]
+    rm other/meta.json
+    run -0 --separate-stderr "$WPROF" ls
+    [[ $stderr == *"1 directory has a meta.json that is no session's: "?(./)broken ]]
 }
 
 @test "ls: the index is what the files say, after any change" {

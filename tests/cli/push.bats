@@ -92,6 +92,9 @@ assert eval(sys.argv[2]), r' "$1" "$2"
     run -3 "$WPROF" push "http://$at/x" s
     [[ $output == *"the server answers 302"* ]]
     [ "$(ls got/*.json | wc -l)" = 7 ] # nobody went elsewhere
+    printf '400\n' >got/answers
+    run -3 --separate-stderr "$WPROF" push "http://$at/x" s
+    [[ ${#output} = 65536 && $stderr == *"4464 bytes of it are left out"* ]]
     kill $server && wait $server || true
     server=
     run -3 "$WPROF" push --retries 0 "http://$at/x" s

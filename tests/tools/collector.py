@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server for tests: collector.py DIR [CERT KEY]. It writes its port to DIR/port, each request to DIR/N.json (method,
 path, headers, and the parts of a form or the body in DIR/N.NAME), and answers with the statuses in DIR/answers, one a line:
-"503", "503 7" (Retry-After), "302", "full" (200, but not ok); 200 when there are no more."""
+"503", "503 7" (Retry-After), "302", "full" (200, but not ok), "400" with an answer of 70,000 bytes; 200 when there are no more."""
 import email, email.policy, http.server, json, os, ssl, sys
 
 where = sys.argv[1]
@@ -40,7 +40,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         status, *after = (todo[0] if todo else "200").split()
         with open(f"{where}/answers", "w") as f:
             f.write("\n".join(todo[1:]))
-        texts = {"200": b'{"ok": true, "session_id": "x"}', "full": b'{"ok": false, "error": "disk full"}'}
+        texts = {"200": b'{"ok": true, "session_id": "x"}', "full": b'{"ok": false, "error": "disk full"}',
+                 "400": b"x" * 70000}
         text = texts.get(status, b"no \x1b[31mluck")
         status = "200" if status == "full" else status
         self.send_response(int(status))

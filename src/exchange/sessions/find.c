@@ -145,7 +145,8 @@ static int add_session(struct finder *f, int parent, const char *name, const str
     if (fd < 0)
         return -1;
     if (read_meta(f, fd, &k->entry)) {
-        f->s->damaged++;
+        if (!f->s->damaged++)
+            f->s->damaged_at = strtab_add(&f->s->strings, f->path.data);
         rc = -1;
     } else {
         *seen = 1;
