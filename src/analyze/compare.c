@@ -188,6 +188,7 @@ static void choose_unit(struct compare *c)
         times &= c->runs.a[i].scale > 0;
         same &= c->runs.a[i].scale == first;
     }
+    c->same_clock = times && same;
     for (int l = 0; l < COMPARISON_LEVELS; l++)
         out->level[l].unit = is_share(c)                        ? COMPARISON_SHARE
                              : times || l >= COMPARISON_KERNELS ? COMPARISON_NS

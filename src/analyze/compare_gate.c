@@ -23,11 +23,25 @@ static int grows_most(const struct comparison_row *a, const struct comparison_ro
     return !b || a->cost > b->cost;
 }
 
+/* Where others take less, the share of what takes as long as before grows: several runs of the same work tell
+ * by their samples' time. */
+static int takes_longer(const struct compare *c, const struct comparison_row *r)
+{
+    double base = r->weight[COMPARISON_BASE] / (double)c->n[COMPARISON_BASE],
+           new = r->weight[COMPARISON_NEW] / (double)c->n[COMPARISON_NEW];
+
+    if (c->freedom <= 0 || c->o.by >= COMPARISON_KERNELS || !c->same_clock ||
+        c->out->level[c->o.by].unit != COMPARISON_SHARE)
+        return 1;
+    return new > base *(1 + c->o.fail_above);
+}
+
 struct worst {
     const struct comparison_row *row, *any; /* of those that fail; of all */
     const struct comparison_figure *figure;
     double figure_growth;
     size_t fail, figures_fail; /* rows, figures */
+    size_t shares;             /* rows whose share alone grew */
 };
 
 static void look_at_rows(const struct compare *c, struct worst *w)
@@ -40,6 +54,10 @@ static void look_at_rows(const struct compare *c, struct worst *w)
 
         if (r->within) /* its caller had that time before */
             continue;
+        if (fails && !takes_longer(c, r)) {
+            w->shares++;
+            continue;
+        }
         w->fail += (size_t)fails;
         if (fails && grows_most(r, w->row))
             w->row = r;
@@ -235,6 +253,10 @@ void compare_judge(struct compare *c)
             buf_addstr(&because, " (not tested)");
         else
             buf_addf(&because, " (q %.2g)", w.any->value.q);
+        if (w.shares)
+            buf_addf(&because,
+                     "; the share of %zu grew, which take no longer than before: the others take less",
+                     w.shares);
         say_not_judged(c, &because);
         say_blind(c, &because);
     }

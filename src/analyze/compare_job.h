@@ -91,6 +91,7 @@ struct compare {
     size_t n[COMPARISON_SIDES];
     struct comparison *out;
     double freedom; /* runs on both sides - 2 */
+    int same_clock; /* a sample is of the same time in every run */
 };
 
 /* The value of a count of a run is count * scale / per. */

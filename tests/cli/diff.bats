@@ -350,6 +350,26 @@ END
     grep -q '<p>tested by: not tested: one run a side</p>' out.html
 }
 
+@test "the gate: what takes as long as before does not fail since others take less" {
+    cat >work.py <<'PY'
+import sys, time
+def until(cpu):
+    end = time.process_time() + cpu
+    while time.process_time() < end:
+        pass
+def same():
+    until(0.15)
+def other():
+    until(float(sys.argv[1]))
+same()
+other()
+PY
+    "$WPROF" record -q -F 997 --collect cpu,metrics --repeat 3 -o took --against 'python3 work.py 0.02' -- python3 work.py 0.4
+    run -1 "$WPROF" diff --fail-above 20% --only 'other*' --base took/base --new took/new
+    run -0 "$WPROF" diff --fail-above 20% --only 'same*' --base took/new --new took/base
+    [[ ${lines[-1]} == "pass: "*"the share of 1 grew"*"the others take less" ]]
+}
+
 @test "record --repeat: sessions in turn, as diff takes them; the first that fails is the last" {
     "$WPROF" record --collect cpu --repeat 2 -o runs --against "sh -c 'exit 0'" -- true
     "$WPROF" diff --json runs/base runs/new >d.json
