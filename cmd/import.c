@@ -234,6 +234,17 @@ static int read_packed(struct import *im, const struct import_opts *o, const cha
     return rc;
 }
 
+/* An archive of a directory that an importer reads; a format whose files may be archives, too, is asked for
+ * by
+ * --from. */
+static int is_packed(const struct import_opts *o, const char *path)
+{
+    const struct importer *x = o->from ? importer_find(o->from, NULL) : NULL;
+    struct stat st;
+
+    return !stat(path, &st) && S_ISREG(st.st_mode) && packed_is(path) && (!o->from || (x && x->run_dir));
+}
+
 static int read_file(struct import *im, const struct import_opts *o, const char *path, unsigned index,
                      unsigned count, struct err *e)
 {
@@ -243,7 +254,7 @@ static int read_file(struct import *im, const struct import_opts *o, const char 
 
     if (strcmp(path, "-") != 0 && !stat(path, &st) && S_ISDIR(st.st_mode))
         return read_dir(im, o, path, path, count, e);
-    if (strcmp(path, "-") != 0 && packed_is(path))
+    if (strcmp(path, "-") != 0 && is_packed(o, path))
         return read_packed(im, o, path, count, e);
     rc = input_open(&in, path, e);
     in.event = o->event;
