@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { NOTES_OPEN = 5 };
+
 #define TOP       30
 #define FEW_FACTS 4 /* host, start, duration and event; the others unfold */
 
@@ -63,6 +65,25 @@ void html_quality(struct buf *out, const struct figures *f)
         buf_addstr(out, "</span>\n");
 }
 
+/* Many of them, a line or two for each of many imported files, would be all that is seen of the page. */
+static void add_notes(struct buf *out, const struct figures *f)
+{
+    int fold = f->notes.n > NOTES_OPEN;
+
+    if (fold) {
+        buf_addf(out, "<details class=\"notes\"><summary>%zu notes on this recording: ", f->notes.n);
+        markup_text(out, f->notes.a[0]);
+        buf_addstr(out, ", ...</summary>\n");
+    }
+    for (size_t i = 0; i < f->notes.n; i++) {
+        buf_addstr(out, "<p class=\"notice\">");
+        markup_text(out, f->notes.a[i]);
+        buf_addstr(out, "</p>\n");
+    }
+    if (fold)
+        buf_addstr(out, "</details>\n");
+}
+
 void html_warnings(struct buf *out, const struct figures *f)
 {
     if (f->warnings.n) {
@@ -76,11 +97,7 @@ void html_warnings(struct buf *out, const struct figures *f)
         }
         buf_addstr(out, "</ul></details>\n");
     }
-    for (size_t i = 0; i < f->notes.n; i++) {
-        buf_addstr(out, "<p class=\"notice\">");
-        markup_text(out, f->notes.a[i]);
-        buf_addstr(out, "</p>\n");
-    }
+    add_notes(out, f);
 }
 
 void html_pruned(struct buf *out, const struct page_data_stats *s)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NOTES_SHOWN = 5 };
+
 static void put_title(struct report_doc *d)
 {
     char *command = figures_command(d->r->meta);
@@ -52,11 +54,13 @@ static void put_warnings(struct report_doc *d)
         report_plain(d, d->figures.warnings.a[i]);
         buf_addstr(d->out, "**\n");
     }
-    for (size_t i = 0; i < d->figures.notes.n; i++) {
+    for (size_t i = 0; i < d->figures.notes.n && i < NOTES_SHOWN; i++) {
         buf_addstr(d->out, "- ");
         report_plain(d, d->figures.notes.a[i]);
         buf_addch(d->out, '\n');
     }
+    if (d->figures.notes.n > NOTES_SHOWN)
+        buf_addf(d->out, "- and %zu more notes (wprof show)\n", d->figures.notes.n - NOTES_SHOWN);
 }
 
 /* A page has all that in its header. */

@@ -104,6 +104,8 @@ static void about(const struct report *r, const struct text_style *style, struct
     }
     if (f.warnings.n > WARNINGS_SHOWN)
         buf_addf(out, "  ! %zu more: wprof show\n", f.warnings.n - WARNINGS_SHOWN);
+    if (f.notes.n > WARNINGS_SHOWN)
+        buf_addf(out, "  - %zu more: wprof show\n", f.notes.n - WARNINGS_SHOWN);
     figures_release(&f);
     buf_release(&b);
     free(command);

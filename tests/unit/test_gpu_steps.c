@@ -134,6 +134,39 @@ static void steps_by_their_order(void **state)
     gpu_fixture_release(&f);
 }
 
+/* Five layers of the same kernels are a step, where the pauses are before each fifth; a pause that comes once
+ * makes no step of them. */
+static size_t period_of(int pauses)
+{
+    static const char *const names[] = {"mm", "relu", "norm"};
+    struct gpu_ranges periods = {0};
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    uint64_t at = 0;
+    size_t lag;
+
+    gpu_fixture_init(&f, 0, 1000000);
+    for (size_t layer = 0; layer < 60; layer++) {
+        at += pauses && layer % 5 == 2 ? 2000 : layer == 31 ? 900 : 0;
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++, at += 110)
+            gpu_fixture_gpu(&f, names[i], KERNEL, 0, at, at + 100);
+    }
+    gpu_trace_init(&x, &f.s);
+    lag = gpu_period_find(&periods, &x);
+    if (pauses)
+        assert_int_equal(periods.list.a[1].end - periods.list.a[1].start, 5 * 3 * 110 + 2000);
+    gpu_ranges_release(&periods);
+    gpu_trace_release(&x);
+    gpu_fixture_release(&f);
+    return lag;
+}
+
+static void layers_of_a_step(void **state)
+{
+    assert_int_equal(period_of(1), 15);
+    assert_int_equal(period_of(0), 3);
+}
+
 enum { US = 1000, MS = 1000000 };
 
 static void collective(struct gpu_fixture *f, const char *name, unsigned rank, uint64_t from, uint64_t to)
@@ -260,10 +293,10 @@ static void no_order_no_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marked_steps),           cmocka_unit_test(marked_iterations),
-        cmocka_unit_test(steps_by_their_order),   cmocka_unit_test(who_came_last),
-        cmocka_unit_test(the_same_end_at_a_time), cmocka_unit_test(equal_is_not_late),
-        cmocka_unit_test(no_order_no_steps),
+        cmocka_unit_test(marked_steps),         cmocka_unit_test(marked_iterations),
+        cmocka_unit_test(steps_by_their_order), cmocka_unit_test(layers_of_a_step),
+        cmocka_unit_test(who_came_last),        cmocka_unit_test(the_same_end_at_a_time),
+        cmocka_unit_test(equal_is_not_late),    cmocka_unit_test(no_order_no_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
