@@ -163,6 +163,22 @@ static void advice_for_activation_checkpoints(void **state)
     expect_advice(*state, "torch.utils.checkpoint", "CUDA graphs");
 }
 
+/* A device that is done while the other one computes on; one alone has nobody to be compared with. */
+static void no_work(void **state)
+{
+    struct rules_case *x = *state;
+    struct gpu_work other = {.name = case_str(x, "work"), .stream = 7, .device = 2, .op = GPU_KERNEL};
+    const struct finding *f;
+
+    busy(x); /* to 2,001 ms */
+    case_is(x, "gpu-no-work", CHECK_CLEAN);
+    add(x, other, 1000, 6000000, 9000);
+    f = case_found(x, "gpu-no-work");
+    assert_string_equal(f->device, "GPU 0");
+    assert_int_equal(f->cost_ns, 4000 * MS);
+    assert_int_equal(x->f.list.n, 1);
+}
+
 static void launched_but_idle(void **state)
 {
     struct rules_case *x = *state;
@@ -422,6 +438,7 @@ int main(void)
         T(advice_for_a_loader),
         T(advice_for_saving),
         T(advice_for_activation_checkpoints),
+        T(no_work),
         T(launched_but_idle),
         T(kernels_of_a_graph),
         T(what_the_thread_did),

@@ -3,6 +3,8 @@
 #include "analyze/gpu_unseen.h"
 #include "analyze/rules/gpu.h"
 
+#include "analyze/gpu_ranges.h"
+
 #include <stdlib.h>
 
 static double share(uint64_t part, uint64_t whole)
@@ -231,4 +233,68 @@ static void idle_other(struct rule_run *r, const struct rule_data *d, const stru
 void check_gpu_idle_other(struct rule_run *r, const struct rule_data *d)
 {
     gpu_views(r, d, idle_other, "%s are idle although work was launched");
+}
+
+/* ---- nothing to do ---- */
+
+static void others_busy(struct gpu_ranges *busy, const struct gpu_view *v)
+{
+    const struct gpu_device *own = v->d;
+
+    for (size_t i = 0; i < v->t->ran.n; i++) {
+        const struct event *ev = gpu_event(v->t, &v->t->ran.a[i]);
+
+        if (i < own->first || i >= own->first + own->n)
+            gpu_ranges_add(busy, ev->ts, ev->ts + ev->dur);
+    }
+    gpu_ranges_settle(busy);
+}
+
+/* Claims what `busy` has between two moments. Gives its sum. */
+static uint64_t claim_busy(struct finding *x, const struct gpu_ranges *busy, uint64_t from, uint64_t to)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = from < to ? gpu_ranges_find(busy, from) : busy->list.n;
+         i < busy->list.n && busy->list.a[i].start < to; i++) {
+        uint64_t start = busy->list.a[i].start > from ? busy->list.a[i].start : from,
+                 end = busy->list.a[i].end < to ? busy->list.a[i].end : to;
+
+        sum += end - start;
+        if (x)
+            finding_claim(x, start, end, end - start);
+    }
+    return sum;
+}
+
+static void no_work(struct rule_run *r, const struct rule_data *d, const struct gpu_view *v)
+{
+    uint64_t end = d->start + d->wall_ns, first = v->slots[0].start, last = 0, before, after;
+    struct gpu_ranges busy = {0};
+    struct words w = {0};
+    struct finding *x;
+
+    for (uint32_t i = 0; i < v->d->n; i++)
+        last = v->slots[i].end > last ? v->slots[i].end : last;
+    others_busy(&busy, v);
+    before = claim_busy(NULL, &busy, d->start, first);
+    after = claim_busy(NULL, &busy, last, end);
+    if (share(before + after, d->wall_ns) > rule_threshold(r, "share")) {
+        x = gpu_found(r, v);
+        claim_busy(x, &busy, d->start, first);
+        claim_busy(x, &busy, last, end);
+        x->title = mem_printf("%s has no work while others compute", x->device);
+        x->evidence = mem_printf("Others were busy for %s before its first work and for %s after its last.",
+                                 words_ns(&w, before), words_ns(&w, after));
+        x->advice =
+            mem_strdup("Equal parts: shards of one size, stages of a pipeline that take as long as each "
+                       "other; and see what its process did then: wprof show --ranks, wprof render "
+                       "--view timeline.");
+    }
+    gpu_ranges_release(&busy);
+}
+
+void check_gpu_no_work(struct rule_run *r, const struct rule_data *d)
+{
+    gpu_views(r, d, no_work, "%s have no work while others compute");
 }
