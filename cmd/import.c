@@ -242,7 +242,7 @@ static int is_packed(const struct import_opts *o, const char *path)
     const struct importer *x = o->from ? importer_find(o->from, NULL) : NULL;
     struct stat st;
 
-    return !stat(path, &st) && S_ISREG(st.st_mode) && packed_is(path) && (!o->from || (x && x->run_dir));
+    return !stat(path, &st) && S_ISREG(st.st_mode) && packed_is(path) && (!o->from || (x && !x->run));
 }
 
 static int read_file(struct import *im, const struct import_opts *o, const char *path, unsigned index,
