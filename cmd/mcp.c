@@ -105,6 +105,16 @@ static void take_lines(struct server *s)
     }
 }
 
+/* Who waits for the end does not wait for each call in turn: all of them have the time of one. */
+static void end_input(struct server *s)
+{
+    s->eof = 1;
+    if (s->how.timeout)
+        s->how.until = clock_monotonic() + s->how.timeout;
+    if (s->worker.pid > 0)
+        mcp_worker_end_by(&s->worker, s->how.until);
+}
+
 static void read_input(struct server *s)
 {
     char text[READ_BYTES];
@@ -113,10 +123,11 @@ static void read_input(struct server *s)
     if (n > 0) {
         mcp_lines_add(&s->lines, text, (size_t)n);
     } else if (!n) {
-        s->eof = 1;
+        end_input(s);
     } else if (errno != EINTR && errno != EAGAIN) {
         log_error("mcp: stdin: %s", strerror(errno));
-        s->eof = s->failed = 1;
+        s->failed = 1;
+        end_input(s);
     }
 }
 
@@ -127,11 +138,15 @@ static void start_call(struct server *s)
 {
     const struct mcp_call *call;
     struct err e = {0};
+    int rc;
 
     if (s->worker.pid > 0 && s->worker.number != mcp_call_number(s->m))
         mcp_worker_stop(&s->worker); /* the client took it back */
     while (s->worker.pid <= 0 && !s->ended && (call = mcp_call(s->m))) {
-        if (!mcp_worker_start(&s->worker, &s->how, call, mcp_call_number(s->m), &e))
+        rc = clock_monotonic() < s->how.until
+                 ? mcp_worker_start(&s->worker, &s->how, call, mcp_call_number(s->m), &e)
+                 : err_set(&e, "%s", MCP_AFTER_END);
+        if (!rc)
             return;
         err_wrap(&e, "the call could not be begun");
         mcp_end(s->m, &(struct mcp_result){1, e.msg, strlen(e.msg)}, &s->out);
@@ -168,11 +183,14 @@ static void wait_and_read(struct server *s)
         {.fd = s->eof || mcp_is_full(s->m) ? -1 : STDIN_FILENO, .events = POLLIN},
         {.fd = s->worker.pid > 0 ? s->worker.fd : -1, .events = POLLIN},
         {.fd = s->signals.fd, .events = POLLIN},
+        {.fd = STDOUT_FILENO}, /* its reader goes away, whatever is at work */
     };
 
     if (poll(p, ARRAY_SIZE(p), wait_ms(s)) < 0)
         return;
     take_signals(s);
+    s->ended |= p[3].revents != 0;
+    s->failed |= (p[3].revents & POLLNVAL) != 0;
     if (s->ended)
         return;
     if (p[1].revents || (s->worker.pid > 0 && clock_monotonic() >= s->worker.deadline))
@@ -181,7 +199,7 @@ static void wait_and_read(struct server *s)
         read_input(s);
 }
 
-/* What was asked before the input's end is answered. */
+/* What was asked before the input's end is answered, if only with that its time is over. */
 static int serve(struct server *s)
 {
     while (!s->ended) {
@@ -210,7 +228,7 @@ static int mcp(const struct mcp_roots *roots, uint64_t timeout)
         log_info(
             "mcp: waiting for a client's messages on stdin; clients start this themselves: wprof help mcp");
     s.m = mcp_new(&about);
-    s.how = (struct mcp_working){roots, &s.signals, timeout};
+    s.how = (struct mcp_working){roots, &s.signals, timeout, UINT64_MAX};
     code = serve(&s);
     mcp_free(s.m);
     mcp_lines_release(&s.lines);

@@ -112,6 +112,14 @@ static void forget(struct mcp_worker *x)
     x->fd = -1;
 }
 
+void mcp_worker_end_by(struct mcp_worker *x, uint64_t until)
+{
+    if (x->deadline <= until)
+        return;
+    x->deadline = until;
+    x->late = MCP_AFTER_END;
+}
+
 int mcp_worker_start(struct mcp_worker *x, const struct mcp_working *how, const struct mcp_call *call,
                      uint64_t number, struct err *e)
 {
@@ -125,6 +133,9 @@ int mcp_worker_start(struct mcp_worker *x, const struct mcp_working *how, const 
     x->fd = ends[0];
     x->number = number;
     x->deadline = how->timeout ? clock_monotonic() + how->timeout : UINT64_MAX;
+    x->late = "the call took too long and was ended: ask for less (one session, fewer rows), or start "
+              "wprof mcp with a longer --timeout";
+    mcp_worker_end_by(x, how->until);
     x->pid = fork();
     if (!x->pid)
         work(how, call, x->room, ends[1], server);
@@ -166,9 +177,7 @@ int mcp_worker_read(struct mcp_worker *x, struct mcp_result *r)
 
     if (clock_monotonic() >= x->deadline) {
         end(x, 1, r);
-        say(x, r,
-            "the call took too long and was ended: ask for less (one session, fewer rows), or start "
-            "wprof mcp with a longer --timeout");
+        say(x, r, x->late);
         return 1;
     }
     buf_reserve(&x->out, READ_BYTES);

@@ -105,6 +105,10 @@ END
     client unread root
 }
 
+@test "mcp: after the input's end all that was asked has the time of one call" {
+    client rest root
+}
+
 @test "mcp: a session's directory goes before its archive; an archive is read as well" {
     "$WPROF" version | grep -qE '^  archive +yes' || skip "needs a build with libarchive"
     "$WPROF" -q pack -o root/x.tar.zst root/x

@@ -327,16 +327,16 @@ def cut():
 
 
 def cancel():
-    """A call without an end is taken back; others are answered meanwhile and after."""
+    """Calls without an end are taken back; others are answered meanwhile, behind however many, and after."""
     s = Server("--timeout", "0")
     name = sessions(s)["x"]["session_id"]
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-    for i in (1, 2, 3):
+    for i in range(100):
         s.say({"jsonrpc": "2.0", "id": f"slow{i}", "method": "tools/call",
                "params": {"name": "query", "arguments": {"sessions": name, "sql": endless}}})
     s.say({"jsonrpc": "2.0", "id": "ping", "method": "ping"})
     assert s.read()["id"] == "ping"
-    for i in (2, 1, 3):
+    for i in (2, *range(2), *range(3, 100)):
         s.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": f"slow{i}"}})
     s.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "no such"}})
     assert s.get("query", sessions=name, sql="SELECT 1 AS one")["rows"] == [{"one": 1}]
@@ -375,7 +375,7 @@ def timeout():
 
 def ends():
     """The input's end answers what was asked; a reader that goes away, and a signal, end the server."""
-    s = Server()
+    s = Server("--timeout", "0")
     for i in range(40):
         s.say({"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": "list_sessions"}})
     rest = s.end().splitlines()
@@ -394,6 +394,40 @@ def ends():
     s.process.terminate()
     assert s.process.wait() == 0
     assert s.process.stdout.read() == b""
+
+    s = Server("--timeout", "0")
+    s.say({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "query", "arguments": {
+        "sessions": name, "sql": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"}}})
+    s.ask("ping")
+    s.process.stdout.close()
+    assert s.process.wait() == 0
+
+
+def rest():
+    """All calls before the input's end have the time of one from then on: each is answered, few are begun.
+
+    The first is begun before the end is seen, the second takes what time is left.
+    """
+    s = Server()
+    name = sessions(s)["x"]["session_id"]
+    s.end()
+    with open("asked", "w+") as asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}),
+            file=asked)
+        for i in range(20):
+            print(json.dumps({"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {
+                "name": "query", "arguments": {"sessions": name, "sql":
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"}}}),
+                file=asked)
+        print(json.dumps({"jsonrpc": "2.0", "id": "p", "method": "ping"}), file=asked)
+        asked.seek(0)
+        s = Server("--timeout", "300ms", version=None, stdin=asked)
+        answers = [json.loads(line) for line in s.process.stdout]
+    assert s.process.wait() == 0
+    assert [a["id"] for a in answers] == ["i", "p", *range(20)], answers
+    late = [a["id"] for a in answers if "the input ended" in str(a["result"].get("content"))]
+    assert late in ([*range(1, 20)], [*range(2, 20)]), late
 
 
 def unread():

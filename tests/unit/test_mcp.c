@@ -374,6 +374,32 @@ static void test_full(void **state)
     mcp_free(m); /* with all that wait */
 }
 
+/* Few calls with much in them, and few batches that have much of their answer already. */
+static void test_full_of_bytes(void **state)
+{
+    struct mcp *m = server("2025-03-26");
+    char *text = mem_calloc(1, MCP_TEXT_MAX + 1), *line;
+    struct buf out = {0};
+    int n = 0;
+
+    memset(text, 'x', MCP_TEXT_MAX);
+    line = mem_printf(
+        "[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{\"name\":\"tool\","
+        "\"arguments\":{\"text\":\"%s\"}}},{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"tools/list\"}]",
+        text);
+    for (; n < MCP_WAITING_BYTES / MCP_TEXT_MAX && !mcp_is_full(m); n++)
+        says(m, line, "");
+    assert_true(mcp_is_full(m));
+    assert_in_range(n, 2, MCP_WAITING_BYTES / MCP_TEXT_MAX - 1); /* the lists count as well */
+    say(m, CANCEL("5"), &out);
+    assert_true(out.len > 0); /* what the batch had */
+    assert_false(mcp_is_full(m));
+    mcp_free(m);
+    buf_release(&out);
+    free(line);
+    free(text);
+}
+
 static void test_batch(void **state)
 {
     struct mcp *m = server("2025-03-26");
@@ -423,13 +449,14 @@ static void test_batch_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),      cmocka_unit_test(test_lines_without_end),
-        cmocka_unit_test(test_args),       cmocka_unit_test(test_schema),
-        cmocka_unit_test(test_fit_quiet),  cmocka_unit_test(test_fit_cut),
-        cmocka_unit_test(test_fit_string), cmocka_unit_test(test_fit_never),
-        cmocka_unit_test(test_call),       cmocka_unit_test(test_call_gives_nonsense),
-        cmocka_unit_test(test_cancel),     cmocka_unit_test(test_full),
-        cmocka_unit_test(test_batch),      cmocka_unit_test(test_batch_too_long),
+        cmocka_unit_test(test_lines),          cmocka_unit_test(test_lines_without_end),
+        cmocka_unit_test(test_args),           cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_fit_quiet),      cmocka_unit_test(test_fit_cut),
+        cmocka_unit_test(test_fit_string),     cmocka_unit_test(test_fit_never),
+        cmocka_unit_test(test_call),           cmocka_unit_test(test_call_gives_nonsense),
+        cmocka_unit_test(test_cancel),         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_full_of_bytes),  cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_batch_too_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

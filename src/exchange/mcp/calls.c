@@ -91,9 +91,26 @@ uint64_t mcp_call_number(const struct mcp *m)
     return m->queue.n ? m->queue.a[0]->number : 0;
 }
 
+/* Calls of a batch stand side by side. */
+static size_t waiting_bytes(const struct mcp *m)
+{
+    const struct batch *b = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->queue.n; i++) {
+        const struct waiting *c = m->queue.a[i];
+
+        n += c->args.len;
+        if (c->batch && c->batch != b)
+            n += c->batch->out.len;
+        b = c->batch;
+    }
+    return n;
+}
+
 int mcp_is_full(const struct mcp *m)
 {
-    return m->queue.n >= MCP_WAITING_MAX;
+    return m->queue.n >= MCP_WAITING_MAX || waiting_bytes(m) >= MCP_WAITING_BYTES;
 }
 
 void mcp_cancel(struct mcp *m, const struct json_value *id, struct buf *out)

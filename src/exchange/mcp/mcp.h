@@ -17,10 +17,11 @@
 #include "exchange/mcp/args.h"
 
 enum {
-    MCP_LINE_MAX = 1 << 20,  /* bytes of a message */
-    MCP_BATCH_MAX = 64,      /* messages of a batch */
-    MCP_WAITING_MAX = 16,    /* calls, from which on nothing more should be read */
-    MCP_RESULT_MAX = 100000, /* bytes of a result's JSON */
+    MCP_LINE_MAX = 1 << 20,      /* bytes of a message */
+    MCP_BATCH_MAX = 64,          /* messages of a batch */
+    MCP_WAITING_MAX = 1024,      /* calls, or */
+    MCP_WAITING_BYTES = 4 << 20, /* of them, from which on nothing more should be read */
+    MCP_RESULT_MAX = 100000,     /* bytes of a result's JSON */
 };
 
 struct mcp_tool {
