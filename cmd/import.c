@@ -346,14 +346,18 @@ static void describe_content(struct import *im)
 /* Names of frames that came raw, from the files here that are the recorded ones. */
 static int look_up_names(struct import *im, struct err *e)
 {
-    struct symbolize_opts how = {0};
+    struct symbolize_opts how = {.inlines = 1}; /* as perf script has them */
     struct symbolize_stats stats;
+    char count[32];
 
     if (symbolize_store(&im->store, &how, &stats, e))
         return err_wrap(e, "symbols");
     for (int l = 0; l < LANGUAGE_N; l++)
         if (language_name((enum language)l) && stats.languages & 1u << l)
             meta_add_language(&im->meta, language_name((enum language)l));
+    if (stats.inlined)
+        log_info("%s name%s of inlined functions: --inlines (-i) of the views shows them",
+                 units_count(count, sizeof(count), stats.inlined), stats.inlined == 1 ? "" : "s");
     im->importer->unnamed(&im->store);
     return 0;
 }

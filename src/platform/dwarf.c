@@ -121,20 +121,25 @@ struct unit {
     size_t n;
 };
 
+/* Functions are not inlined into each other by having the same code: aliases, and those that a linker folded,
+ * are one, by the name that came first. */
 static int enter(struct lookup *l, const struct unit *u, Dwarf_Die *die, struct span within)
 {
+    int is_real = dwarf_tag(die) == DW_TAG_subprogram, hit = 0;
     Dwarf_Addr base, start, end;
     ptrdiff_t at = 0;
-    int hit = 0;
 
     while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
         size_t i = within.lo + addr_lower(u->addrs + within.lo, within.hi - within.lo, start);
 
-        for (; i < within.hi && u->addrs[i] < end; i++, hit = 1) {
+        for (; i < within.hi && u->addrs[i] < end; i++) {
             uint32_t *top = &l->innermost[u->placed[i].addr];
 
             if (*top && l->scopes.a[*top - 1].die.addr == die->addr) /* overlapping ranges of one entry */
                 continue;
+            if (*top && is_real)
+                continue;
+            hit = 1;
             if (!l->entries_left)
                 return hit;
             l->entries_left--;

@@ -131,6 +131,42 @@ assert s["host"] == "perf-clean-vm" and s["event"] == "cpu-clock", s["host"]'
     agree s t
 }
 
+@test "import perf-data: inlined functions, as perf script finds them, where -i asks for them" {
+    need_perf
+    need_command cc
+    cat >inlined.c <<'END'
+#include <stdlib.h>
+static volatile unsigned long sum;
+static inline __attribute__((always_inline)) void inl(int n)
+{
+    for (int i = 0; i < n; i++)
+        sum ^= (unsigned long)i;
+}
+__attribute__((noinline)) int outer(int n)
+{
+    inl(n);
+    return sum != 0;
+}
+int main(void)
+{
+    return outer(100000000) > 1;
+}
+END
+    cc -g -O2 -fno-omit-frame-pointer -Wl,--build-id -o inlined inlined.c
+    for how in fp dwarf; do
+        perf record -q -N -o "$how.data" -e cpu-clock:u -F 997 --call-graph "$how" -- ./inlined >perf.out 2>&1
+        run -0 --separate-stderr "$WPROF" import -o "s.$how" "$how.data"
+        [[ $stderr == *" of inlined functions"* ]]
+        "$WPROF" export -i "s.$how" | tee with
+        "$WPROF" export "s.$how" | tee without
+        grep -q ';outer;inl ' with
+        grep -q ';outer ' without
+        run -1 grep ';inl' without
+        [ "$(awk '{ s += $NF } END { printf "%.0f\n", s }' with)" = "$(total "s.$how")" ]
+        "$WPROF" show -i "s.$how" | grep -q 'native  *inl '
+    done
+}
+
 @test "import perf-data: through a pipe, compressed" {
     need_perf
     perf record -q -z -o - -e cpu-clock -g -- "$WORKLOADS/split" 0.1 >pipe.data 2>perf.out ||

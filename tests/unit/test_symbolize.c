@@ -57,6 +57,19 @@ static const char sizes_s[] = ".section .note.GNU-stack,\"\",@progbits\n"
                               "main: xor %eax, %eax; ret\n"
                               ".size main, . - main\n";
 
+static const char aliases_s[] = ".section .note.GNU-stack,\"\",@progbits\n"
+                                ".text\n"
+                                ".globl open, __open, main\n"
+                                ".type open, @function\n"
+                                ".type __open, @function\n"
+                                ".type main, @function\n"
+                                "open:\n"
+                                "__open: nop; ret\n"
+                                ".size open, . - open\n"
+                                ".size __open, . - __open\n"
+                                "main: xor %eax, %eax; ret\n"
+                                ".size main, . - main\n";
+
 static const char shapes_cc[] =
     "#include <cstdio>\n"
     "int sink;\n"
@@ -77,6 +90,7 @@ static int build(void **state)
         return -1;
     put_file("main.c", main_c);
     put_file("sizes.s", sizes_s);
+    put_file("aliases.s", aliases_s);
     put_file("shapes.cc", shapes_cc);
     sh("gcc -O2 -g -rdynamic -Wl,--build-id=sha1 -Wl,-z,lazy -o full main.c");
     sh("gcc -O2 -g -rdynamic -Wl,--build-id=none -o noid main.c");
@@ -248,6 +262,13 @@ static void test_inlines_and_lines(void **state)
     }
     assert_true(found);
     store_release(&s);
+}
+
+/* The assembler's DWARF has a function for each of the symbols of the same code: none is inlined. */
+static void test_aliases_are_not_inlined(void **state)
+{
+    sh("gcc -g -o aliases aliases.s");
+    expect_at("aliases", address("aliases", "open", NULL), options(1), "open");
 }
 
 static void test_lines_without_inlines(void **state)
@@ -451,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_plt),
         cmocka_unit_test(test_cxx),
         cmocka_unit_test(test_inlines_and_lines),
+        cmocka_unit_test(test_aliases_are_not_inlined),
         cmocka_unit_test(test_lines_without_inlines),
         cmocka_unit_test(test_other_dwarf),
         cmocka_unit_test(test_debug_root),
