@@ -29,7 +29,7 @@ static const struct metric_kind metric_kinds[] = {
     {"offcpu", "ns", EVENT_OFFCPU, NULL},
     {"waker", "ns", EVENT_OFFCPU, "[woken by]", 1},
     {"runq", "ns", EVENT_RUNQ, NULL},
-    {"gil", "ns", EVENT_GIL, "[held by]"},
+    {"gil", "ns", EVENT_GIL, WAIT_HELD_BY},
     {"gpu", "ns", EVENT_GPU, NULL},
     {"alloc", "bytes", EVENT_GPU, NULL, .weighs = BY_BYTES},
     {"alloc-peak", "bytes", EVENT_GPU, NULL, .weighs = BY_PEAK},
@@ -275,15 +275,9 @@ static uint32_t own_stack(const struct builder *b, const struct event *ev)
     return ev->stack <= b->s->stacks.nodes.n ? ev->stack : 0;
 }
 
-/* A sum of short waits has had many wakers. */
-static const struct wait *wait_of(const struct builder *b, const struct event *ev)
-{
-    return ev->flags & EVENT_SHORT ? NULL : waits_get(&b->s->waits, ev->attr);
-}
-
 static uint32_t waker_stack(const struct builder *b, const struct event *ev)
 {
-    const struct wait *w = wait_of(b, ev);
+    const struct wait *w = waits_of_event(&b->s->waits, ev);
 
     return w && w->waker_stack <= b->s->stacks.nodes.n ? w->waker_stack : 0;
 }
@@ -318,7 +312,7 @@ static void place(struct builder *b, struct placed *list, size_t n,
 static uint32_t waker_root(struct builder *b, const struct placed *at)
 {
     const struct event *ev = &b->s->events.a[at->event];
-    const struct wait *w = wait_of(b, ev);
+    const struct wait *w = waits_of_event(&b->s->waits, ev);
     uint32_t node;
 
     if (!w)
@@ -326,7 +320,7 @@ static uint32_t waker_root(struct builder *b, const struct placed *at)
     node = child_of(b, at->node, fold_frames_marker(&b->frames, b->metric->by));
     if (w->waker_task && w->waker_task <= b->s->tasks.list.n)
         return b->o->no_tasks ? node : task_root(b, node, w->waker_task);
-    return w->waker_stack ? node : child_of(b, node, fold_frames_marker(&b->frames, "[unknown]"));
+    return w->waker_stack ? node : child_of(b, node, fold_frames_marker(&b->frames, WAIT_BY_UNKNOWN));
 }
 
 /* The stack's frames below `root`, frame by frame. */

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/event.h"
 
 #include <stdint.h>
 
@@ -50,6 +51,18 @@ uint32_t waits_add(struct waits *w, const struct wait *key); /* finds or adds; i
 static inline const struct wait *waits_get(const struct waits *w, uint32_t id)
 {
     return id && id <= w->list.n ? &w->list.a[id - 1] : NULL;
+}
+
+/* What stands below where threads waited for the GIL, in profiles, above who held it and where; and for one
+ * that is not known. */
+#define WAIT_HELD_BY    "[held by]"
+#define WAIT_BY_UNKNOWN "[unknown]"
+
+/* Of an event that is a wait. NULL: nothing is known of it, as of a sum of short ones, which many have ended.
+ */
+static inline const struct wait *waits_of_event(const struct waits *w, const struct event *ev)
+{
+    return ev->flags & EVENT_SHORT ? NULL : waits_get(w, ev->attr);
 }
 
 /* Of a wait, which may be NULL; numbers beyond those we know are unknown. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Exported profiles read back: the same totals, stacks, lines and threads, whatever was in the session. */
+#include "analyze/fold.h"
 #include "exchange/export/export.h"
 #include "gpu_fixture.h"
 #include "import_text.h"
@@ -59,16 +60,14 @@ static char *folded(struct imported *im)
     return buf_detach(&out);
 }
 
-static void round_trip(const char *format, const char *metric, const char *want)
+static void round_trip_of(struct gpu_fixture *f, const char *format, const char *metric, const char *want)
 {
-    struct gpu_fixture f;
-    struct export_input in = {.session = &f.s, .metric = metric};
+    struct export_input in = {.session = &f->s, .metric = metric};
     struct imported im = {0};
     struct buf file = {0};
     struct err e = {0};
     char *got;
 
-    fill(&f);
     assert_int_equal(exporter_find(format, &e)->run(&in, &file, &e), 0);
     imported_add(&im, strcmp(format, "pprof") ? &import_speedscope : &import_pprof, file.data, file.len, 0,
                  1);
@@ -79,6 +78,92 @@ static void round_trip(const char *format, const char *metric, const char *want)
     free(got);
     imported_release(&im);
     buf_release(&file);
+}
+
+static void round_trip(const char *format, const char *metric, const char *want)
+{
+    struct gpu_fixture f;
+
+    fill(&f);
+    round_trip_of(&f, format, metric, want);
+    gpu_fixture_release(&f);
+}
+
+static void wait_for_gil(struct gpu_fixture *f, uint32_t task, uint32_t stack, const struct wait *w,
+                         uint64_t from, uint64_t ns)
+{
+    struct event *ev = gpu_fixture_event(f, EVENT_GIL, task, from, from + ns);
+
+    ev->stack = stack;
+    ev->attr = waits_add(&f->s.store.waits, w);
+}
+
+/* One waiter; two holders, one called as its process is; a place not known, no holder known, a stack
+ * lost, a sum of short waits. */
+static void fill_gil(struct gpu_fixture *f)
+{
+    uint32_t process, worker, other, wants, holds;
+
+    gpu_fixture_init(f, START, START + 1000);
+    process = gpu_fixture_task(f, "train", 0);
+    worker = gpu_fixture_task(f, "worker", process);
+    other = gpu_fixture_task(f, "train", process); /* called as its process: no frame of its own */
+    wants = gpu_fixture_stack(f, "main;want");
+    holds = gpu_fixture_stack(f, "run;hold");
+    wait_for_gil(f, process, wants,
+                 &(struct wait){.reason = WAIT_GIL, .waker_task = worker, .waker_stack = holds}, START + 1,
+                 70);
+    wait_for_gil(f, process, wants,
+                 &(struct wait){.reason = WAIT_GIL, .waker_task = other, .waker_stack = holds}, START + 100,
+                 60);
+    wait_for_gil(f, process, wants,
+                 &(struct wait){.reason = WAIT_GIL, .waker_task = other, .waker_stack = holds}, START + 200,
+                 6);
+    wait_for_gil(f, process, wants, &(struct wait){.reason = WAIT_GIL, .waker_task = worker}, START + 300,
+                 50);
+    wait_for_gil(f, process, wants, &(struct wait){.reason = WAIT_GIL, .waker_stack = holds}, START + 400,
+                 40);
+    wait_for_gil(f, process, wants, &(struct wait){.reason = WAIT_GIL}, START + 500, 30);
+    wait_for_gil(f, process, 0,
+                 &(struct wait){.reason = WAIT_GIL, .waker_task = worker, .waker_stack = holds}, START + 600,
+                 20);
+    wait_for_gil(f, process, wants, &(struct wait){.reason = WAIT_GIL}, START + 700, 10);
+    f->s.store.events.a[7].flags |= EVENT_SHORT;
+}
+
+#define GIL_STACKS                                                                                           \
+    "main;want;[held by];train;worker;run;hold 70\n"                                                         \
+    "main;want;[held by];train;run;hold 66\n"                                                                \
+    "main;want;[held by];train;worker 50\n"                                                                  \
+    "main;want;[held by];run;hold 40\n"                                                                      \
+    "main;want;[held by];[unknown] 30\n"                                                                     \
+    "[no stack];[held by];train;worker;run;hold 20\n"                                                        \
+    "main;want 10\n"
+
+/* In every format the waiter's stack goes on with who held the GIL, and where. */
+static void test_gil(void **state)
+{
+    static const char *const formats[] = {"pprof", "speedscope"};
+    struct gpu_fixture f;
+    struct profile p;
+    struct buf text = {0};
+    struct err e = {0};
+
+    fill_gil(&f);
+    for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+        round_trip_of(&f, formats[i], "gil", GIL_STACKS);
+    assert_int_equal(fold_profile(&p, &f.s, &(struct fold_opts){.metric = "gil"}, &e), 0);
+    fold_text(&p, 0, &text);
+    assert_string_equal(buf_str(&text),
+                        "train;[no stack];[held by];train;worker;run (t.py);hold (t.py) 20\n"
+                        "train;main (t.py);want (t.py) 10\n"
+                        "train;main (t.py);want (t.py);[held by];[unknown] 30\n"
+                        "train;main (t.py);want (t.py);[held by];run (t.py);hold (t.py) 40\n"
+                        "train;main (t.py);want (t.py);[held by];train;run (t.py);hold (t.py) 66\n"
+                        "train;main (t.py);want (t.py);[held by];train;worker 50\n"
+                        "train;main (t.py);want (t.py);[held by];train;worker;run (t.py);hold (t.py) 70\n");
+    profile_release(&p);
+    buf_release(&text);
     gpu_fixture_release(&f);
 }
 
@@ -142,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_speedscope),
         cmocka_unit_test(test_speedscope_threads),
         cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_gil),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

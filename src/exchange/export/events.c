@@ -47,16 +47,87 @@ static int none(const struct export_events *x, const char *name, struct err *e)
     return -1;
 }
 
-static void add_extra(struct export_events *x, const struct event *ev)
-{
-    const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_works_get(&x->s->gpus, ev->attr) : NULL;
-    uint64_t *known = w ? map_put(&x->gpu, w->name) : NULL;
+/* ---- what stands below their stacks ---- */
 
-    if (!known || *known)
-        return;
-    *vec_push(&x->extra) = mem_printf("CUDA:%s", w->name ? strtab_get(&x->s->strings, w->name) : "[unnamed]");
-    *known = x->extra.n;
+static uint32_t push_extra(struct export_events *x, uint32_t below, const char *name)
+{
+    return stacks_push(&x->below, below, (uint32_t)x->s->frames.list.n + strtab_add(&x->extra, name));
 }
+
+static uint32_t push_stack(struct export_events *x, uint32_t below, uint32_t stack)
+{
+    struct export_path path = {0};
+
+    export_events_path(x, (struct export_stack){.own = stack}, &path);
+    for (size_t i = path.frames.n; i--;)
+        below = stacks_push(&x->below, below, path.frames.a[i]);
+    vec_release(&path.frames);
+    return below;
+}
+
+/* Its process, then the thread where it is called otherwise: as a folded profile's roots. */
+static uint32_t push_task(struct export_events *x, uint32_t below, const struct task *t)
+{
+    const struct task *leader = export_events_leader(x, t);
+    char *name = origins_task_name(x->s, leader, "?");
+    const char *thread = strtab_get(&x->s->strings, t->comm);
+
+    below = push_extra(x, below, name);
+    if (leader != t && leader->comm != t->comm)
+        below = push_extra(x, below, *thread ? thread : "?");
+    free(name);
+    return below;
+}
+
+static uint32_t push_holder(struct export_events *x, uint32_t below, const struct wait *w)
+{
+    const struct task *t = export_events_task(x, w->waker_task);
+
+    below = push_extra(x, below, WAIT_HELD_BY);
+    if (t)
+        below = push_task(x, below, t);
+    else if (!w->waker_stack)
+        below = push_extra(x, below, WAIT_BY_UNKNOWN);
+    return push_stack(x, below, w->waker_stack);
+}
+
+static uint32_t push_gpu(struct export_events *x, const struct gpu_work *w)
+{
+    char *name = mem_printf("CUDA:%s", w->name ? strtab_get(&x->s->strings, w->name) : "[unnamed]");
+    uint32_t below = push_extra(x, 0, name);
+
+    free(name);
+    return below;
+}
+
+/* Events of one metric whose keys are equal have the same below their stacks. */
+static uint64_t below_key(const struct export_events *x, const struct event *ev)
+{
+    int no_own = !stacks_get(&x->s->stacks, ev->stack);
+
+    if (ev->kind == EVENT_GPU)
+        return gpu_works_get(&x->s->gpus, ev->attr)->name;
+    return (ev->kind == EVENT_GIL && waits_of_event(&x->s->waits, ev) ? (uint64_t)ev->attr << 1 : 0) | no_own;
+}
+
+static void add_below(struct export_events *x, const struct event *ev)
+{
+    uint64_t *known = map_put(&x->below_of, below_key(x, ev));
+    const struct wait *w = ev->kind == EVENT_GIL ? waits_of_event(&x->s->waits, ev) : NULL;
+    uint32_t below = 0;
+
+    if (*known)
+        return;
+    if (ev->kind == EVENT_GPU)
+        below = push_gpu(x, gpu_works_get(&x->s->gpus, ev->attr));
+    else if (!stacks_get(&x->s->stacks, ev->stack))
+        below = push_extra(x, 0, no_stack);
+    if (w)
+        below = push_holder(x, below, w);
+    *known = below;
+}
+
+/* ---- in their order ---- */
 
 struct when {
     uint64_t ts;
@@ -98,7 +169,6 @@ int export_events_init(struct export_events *x, const struct export_input *in, s
     x->metric = metrics[m].name;
     x->unit = metrics[m].unit;
     x->samples = metrics[m].kind == EVENT_SAMPLE;
-    *vec_push(&x->extra) = mem_strdup(no_stack);
     for (size_t i = 0; i < x->s->events.n; i++) {
         const struct event *ev = &x->s->events.a[i];
 
@@ -106,7 +176,7 @@ int export_events_init(struct export_events *x, const struct export_input *in, s
             continue;
         *vec_push(&x->list) = (uint32_t)i;
         x->total += export_events_value(x, ev);
-        add_extra(x, ev);
+        add_below(x, ev);
     }
     /* A session in which nothing ran is no error. */
     if (!x->list.n && !x->samples && !in->gil)
@@ -117,11 +187,10 @@ int export_events_init(struct export_events *x, const struct export_input *in, s
 
 void export_events_release(struct export_events *x)
 {
-    for (size_t i = 0; i < x->extra.n; i++)
-        free(x->extra.a[i]);
-    vec_release(&x->extra);
+    strtab_release(&x->extra);
+    stacks_release(&x->below);
     vec_release(&x->list);
-    map_release(&x->gpu);
+    map_release(&x->below_of);
 }
 
 uint64_t export_events_value(const struct export_events *x, const struct event *ev)
@@ -133,18 +202,30 @@ uint64_t export_events_value(const struct export_events *x, const struct event *
 
 uint32_t export_events_frames(const struct export_events *x)
 {
-    return (uint32_t)(x->s->frames.list.n + x->extra.n);
+    return (uint32_t)x->s->frames.list.n + strtab_count(&x->extra);
 }
 
-uint32_t export_events_leaf(const struct export_events *x, const struct event *ev)
+struct export_stack export_events_stack(const struct export_events *x, const struct event *ev)
 {
-    const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_works_get(&x->s->gpus, ev->attr) : NULL;
-    const uint64_t *known = w ? map_get(&x->gpu, w->name) : NULL;
-    uint32_t n = (uint32_t)x->s->frames.list.n;
+    const uint64_t *below = map_get(&x->below_of, below_key(x, ev));
 
-    if (known)
-        return n + (uint32_t)*known;
-    return stacks_get(&x->s->stacks, ev->stack) ? 0 : n + 1;
+    return (struct export_stack){stacks_get(&x->s->stacks, ev->stack) ? ev->stack : 0,
+                                 below ? (uint32_t)*below : 0};
+}
+
+static void add_frames(const struct stacks *s, uint32_t stack, struct export_path *out)
+{
+    const struct stack_node *n;
+
+    for (; (n = stacks_get(s, stack)); stack = n->parent)
+        *vec_push(&out->frames) = n->frame;
+}
+
+void export_events_path(const struct export_events *x, struct export_stack stack, struct export_path *out)
+{
+    vec_clear(&out->frames);
+    add_frames(&x->below, stack.below, out);
+    add_frames(&x->s->stacks, stack.own, out);
 }
 
 uint32_t export_events_names(const struct export_events *x, uint32_t frame)
@@ -165,7 +246,7 @@ struct export_place export_events_name(const struct export_events *x, uint32_t f
     uint32_t n;
 
     if (!f) {
-        buf_addstr(func, x->extra.a[frame - x->s->frames.list.n - 1]);
+        buf_addstr(func, strtab_get(&x->extra, frame - (uint32_t)x->s->frames.list.n));
         return (struct export_place){"", 0, 1};
     }
     n = frames_names(&x->s->frames, frame, &self, &names);

@@ -12,8 +12,9 @@ struct export_events {
     const struct store *s;
     const char *metric, *unit; /* "oncpu", "samples"; "offcpu", "ns" */
     VEC(uint32_t) list;        /* places in the store, in the order of time */
-    VEC(char *) extra;         /* names of frames that are none of the store's, numbered behind those */
-    struct map gpu;            /* name of what ran on a GPU -> number in extra + 1 */
+    struct strtab extra;       /* names of frames that are none of the store's, numbered behind those */
+    struct stacks below;       /* of such frames and the store's: what stands below events' own stacks */
+    struct map below_of;       /* what tells them apart -> stack in below */
     int samples;               /* the value is samples; else ns */
     uint64_t total;
 };
@@ -24,9 +25,18 @@ void export_events_release(struct export_events *x);
 
 uint64_t export_events_value(const struct export_events *x, const struct event *ev);
 
-/* The frame below the event's stack, as a number: of what ran on a GPU, of an event without a stack. 0: none.
- */
-uint32_t export_events_leaf(const struct export_events *x, const struct event *ev);
+/* A metric's stack: the event's own, and below that, as a stack of x->below, what ran on a GPU, or who held
+ * the GIL and where; or that there is none of its own. Equal ones are equal. */
+struct export_stack {
+    uint32_t own, below; /* 0: none */
+};
+struct export_stack export_events_stack(const struct export_events *x, const struct event *ev);
+
+/* Its frames, by number, the innermost first; release with vec_release(). */
+struct export_path {
+    VEC(uint32_t) frames;
+};
+void export_events_path(const struct export_events *x, struct export_stack stack, struct export_path *out);
 
 /* Of frame number 1..export_events_frames(): the store's, then the extra ones. Gives how many names it has,
  * the outermost first; at least 1. */

@@ -44,7 +44,8 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
 /* Events of one thread and stack. */
 struct sum {
-    uint32_t task, stack, leaf;
+    uint32_t task;
+    struct export_stack stack;
     uint64_t count, value;
 };
 
@@ -57,6 +58,7 @@ struct writer {
     struct buf *out;
     struct strtab strings;
     VEC(struct sum) sums;
+    struct export_path path;        /* of one of them */
     VEC(struct function) functions; /* id is index + 1 */
     struct index sum_index, function_index;
     uint64_t period; /* ns of CPU time that a sample stands for; 0: not known, or no samples */
@@ -78,16 +80,16 @@ static int same_sum(const void *ctx, uint32_t id)
     const struct wanted_sum *k = ctx;
     const struct sum *s = &k->list[id - 1];
 
-    return s->task == k->key->task && s->stack == k->key->stack && s->leaf == k->key->leaf;
+    return s->task == k->key->task && s->stack.own == k->key->stack.own &&
+           s->stack.below == k->key->stack.below;
 }
 
 static void add_event(struct writer *w, const struct event *ev)
 {
     struct sum key = {.task = export_events_task(&w->x, ev->task) ? ev->task : 0,
-                      .stack = stacks_get(&w->x.s->stacks, ev->stack) ? ev->stack : 0,
-                      .leaf = export_events_leaf(&w->x, ev)};
+                      .stack = export_events_stack(&w->x, ev)};
     struct wanted_sum wanted = {w->sums.a, &key};
-    uint64_t hash = hash_mix((uint64_t)key.task << 32 | key.stack, key.leaf);
+    uint64_t hash = hash_mix((uint64_t)key.task << 32 | key.stack.own, key.stack.below);
     uint32_t id = index_find(&w->sum_index, hash, same_sum, &wanted);
 
     if (!id) {
@@ -159,12 +161,10 @@ static void put_labels(struct writer *w, uint32_t task)
 static void put_sum(struct writer *w, const struct sum *s)
 {
     size_t sample = proto_begin(w->out, PROFILE_SAMPLE), at = proto_begin(w->out, SAMPLE_LOCATION);
-    const struct stack_node *n;
 
-    if (s->leaf)
-        buf_add_varint(w->out, s->leaf);
-    for (uint32_t id = s->stack; (n = stacks_get(&w->x.s->stacks, id)); id = n->parent)
-        buf_add_varint(w->out, n->frame);
+    export_events_path(&w->x, s->stack, &w->path);
+    for (size_t i = 0; i < w->path.frames.n; i++)
+        buf_add_varint(w->out, w->path.frames.a[i]);
     proto_end(w->out, at);
     at = proto_begin(w->out, SAMPLE_VALUE);
     buf_add_varint(w->out, s->count);
@@ -353,6 +353,7 @@ static int run(const struct export_input *in, struct buf *out, struct err *e)
     export_events_release(&w.x);
     strtab_release(&w.strings);
     vec_release(&w.sums);
+    vec_release(&w.path.frames);
     vec_release(&w.functions);
     index_release(&w.sum_index);
     index_release(&w.function_index);

@@ -11,7 +11,7 @@ struct speedscope {
     struct export_events x;
     struct json_writer json;
     uint32_t *first; /* of a frame in shared.frames: its names follow each other */
-    VEC(uint32_t) path;
+    struct export_path path;
 };
 
 static void put_frames(struct speedscope *w)
@@ -49,18 +49,14 @@ static void put_frames(struct speedscope *w)
 
 static void put_stack(struct speedscope *w, const struct event *ev)
 {
-    uint32_t leaf = export_events_leaf(&w->x, ev);
-    const struct stack_node *n;
+    const uint32_t *frames;
 
-    vec_clear(&w->path);
-    if (leaf)
-        *vec_push(&w->path) = leaf;
-    for (uint32_t id = ev->stack; (n = stacks_get(&w->x.s->stacks, id)); id = n->parent)
-        *vec_push(&w->path) = n->frame;
+    export_events_path(&w->x, export_events_stack(&w->x, ev), &w->path);
+    frames = w->path.frames.a;
     json_array(&w->json, NULL);
-    for (size_t i = w->path.n; i--;)
-        for (uint32_t k = 0; k < export_events_names(&w->x, w->path.a[i]); k++)
-            json_u64(&w->json, NULL, w->first[w->path.a[i]] + k);
+    for (size_t i = w->path.frames.n; i--;)
+        for (uint32_t k = 0; k < export_events_names(&w->x, frames[i]); k++)
+            json_u64(&w->json, NULL, w->first[frames[i]] + k);
     json_end_array(&w->json);
 }
 
@@ -74,9 +70,10 @@ static size_t next_of(const struct export_events *x, size_t i, uint32_t task)
 
 static int same_stack(const struct export_events *x, size_t a, size_t b)
 {
-    const struct event *p = &x->s->events.a[x->list.a[a]], *q = &x->s->events.a[x->list.a[b]];
+    struct export_stack p = export_events_stack(x, &x->s->events.a[x->list.a[a]]),
+                        q = export_events_stack(x, &x->s->events.a[x->list.a[b]]);
 
-    return p->stack == q->stack && export_events_leaf(x, p) == export_events_leaf(x, q);
+    return p.own == q.own && p.below == q.below;
 }
 
 /* Neighbours of one stack are one sample: each one's first is written, its weight is their sum. */
@@ -158,7 +155,7 @@ static int run(const struct export_input *in, struct buf *out, struct err *e)
         buf_addch(out, '\n');
     }
     export_events_release(&w.x);
-    vec_release(&w.path);
+    vec_release(&w.path.frames);
     free(w.first);
     return rc;
 }
