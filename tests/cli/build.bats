@@ -30,7 +30,7 @@ make_small() {
     "$SMALL/wprof" topo --format mermaid | grep -q '^flowchart LR'
     "$SMALL/wprof" topo --format drawio --layout constraint | grep -q '</mxfile>'
     if command -v ldd >/dev/null; then
-        ! ldd "$SMALL/wprof" | grep -E 'libpfm|libbpf|libcgraph|libgvc|libsqlite|libarchive'
+        ldd "$SMALL/wprof" | not grep -E 'libpfm|libbpf|libcgraph|libgvc|libsqlite|libarchive'
     fi
 }
 

@@ -105,6 +105,11 @@ in_three() {
     "$@" || "$@" || "$@"
 }
 
+# not COMMAND...: it fails. After `!` alone set -e would not look, unless it is a test's last line.
+not() {
+    ! "$@"
+}
+
 # meta DIR FIELD: of the session's meta.json.
 meta() {
     python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/meta.json"))[sys.argv[2]])' "$1" "$2"

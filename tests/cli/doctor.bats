@@ -205,7 +205,7 @@ need_bpf_build() {
     need_command script
     "$ROOT/tests/fsroot/unpack" "$ROOT/tests/fsroot/doctor/root.tree" "$D/root"
     TERM=xterm script -qec "'$WPROF' doctor --root '$D/root'" /dev/null </dev/null | grep -q $'\033\[32mok'
-    ! NO_COLOR=1 TERM=xterm script -qec "'$WPROF' doctor --root '$D/root'" /dev/null </dev/null | grep -q $'\033\[32m'
+    NO_COLOR=1 TERM=xterm script -qec "'$WPROF' doctor --root '$D/root'" /dev/null </dev/null | not grep -q $'\033\[32m'
 }
 
 @test "wrong command lines" {

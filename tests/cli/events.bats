@@ -13,7 +13,7 @@ load common
 @test "events: a pattern is part of the name, or a glob" {
     run -0 --separate-stderr "$WPROF" events CLOCK
     grep -q '^cpu-clock' <<<"$output"
-    ! grep -q '^page-faults' <<<"$output"
+    not grep -q '^page-faults' <<<"$output"
     run -0 --separate-stderr "$WPROF" events 'page*'
     [ "${#lines[@]}" = 2 ]
 }

@@ -117,7 +117,7 @@ assert (a["where"], a["allocations"], a["frees"], a["peak_bytes"]) == ("memory",
         FAKE_CUDA_VERSION=$v record everything --whole-graphs
         events
         [ "$(grep -c '^graph|graph 1|0|1|' events)" = 2 ]
-        ! grep -q '^kernel|first|' events
+        not grep -q '^kernel|first|' events
         # as long as its nodes, one after the other
         [ "$(awk -F'|' '$1 == "graph" { print $6 }' events | sort -u)" = 1200000 ]
         stacks 'graph 1' "everything (gpu.py:$(line "cuda.cuGraphLaunch"))"
@@ -158,7 +158,7 @@ assert [(r["graph"], r["node"], r["count"], r["total_ns"]) for r in d["graph_nod
 # part OPTION...: what is recorded begins long after CUDA's start
 part() {
     BEGIN=1 record endless --duration 300ms --kill "$@"
-    ! grep -qi 'could not write\|never initialised' err
+    not grep -qi 'could not write\|never initialised' err
     events
     grep -q '^kernel|forward|0|1|' events
     stacks forward "forward (gpu.py:$(line "# forward's"))"
@@ -378,7 +378,7 @@ END
     [ "$(counter processes)" = 3 ]
     [ "$("$WPROF" show --units step s | awk '$1 == "step" { print $4 }' | sort | uniq -c | awk '$1 == 3' | wc -l)" = 3 ] # pids
     grep -q 'CUDA was never initialised in the 3 processes that mark by NVTX' s/meta.json
-    ! grep -q 'warning: GPU' err
+    not grep -q 'warning: GPU' err
 }
 
 @test "gpu: an agent that may not write, and an environment that was cleared: CUDA was there, and that is said" {
@@ -387,7 +387,7 @@ END
     cd closed
     unset FAKE_CUPTI_TRUTH
     record user
-    ! grep -q 'never initialised' s/meta.json
+    not grep -q 'never initialised' s/meta.json
     grep -q 'libwprof-cuda.so was loaded, but could not write' err
     LD_LIBRARY_PATH=$BATS_FILE_TMPDIR/lib "$WPROF" record -o t --tier C --collect gpu,cpu -- \
         env -u CUDA_INJECTION64_PATH "$PYTHON" "$ROOT/tests/fakes/gpu.py" user 2>err
@@ -481,7 +481,7 @@ EOF
     [ "$(counter calls.cudaLaunchKernel)" = 10 ] # __cudaLaunchKernel, as nvcc makes it since CUDA 13
     [ "$(counter calls.cuStreamSynchronize)" = 20 ]
     grep -q '^driver|cuLaunchKernel|.*attached (gpu.py:.*launch (gpu.py:.*cuLaunchKernel$' events
-    ! grep -q '^kernel' events
+    not grep -q '^kernel' events
     grep -q 'times of kernels are missing' s/meta.json
     grep -q 'times of kernels are missing' err
     "$WPROF" show --gpu --json s 2>/dev/null | "$PYTHON" -c 'import json, sys
@@ -498,7 +498,7 @@ assert rows and rows[0]["total"] == 50, rows'
     objdump -T "$BUILD/libwprof-cuda.so" >table
     [ "$(awk '$4 == ".text" { print $NF }' table | sort | tr '\n' ' ')" = \
         "InitializeInjection InitializeInjectionNvtx InitializeInjectionNvtx2 " ]
-    ! grep -Eq '[^_]abort|__assert|exit$|[^_]malloc|raise' <(grep UND table | grep -v __cxa_atexit)
+    not grep -Eq '[^_]abort|__assert|exit$|[^_]malloc|raise' <(grep UND table | grep -v __cxa_atexit)
     newest=$(grep -o 'GLIBC_[0-9.]*' table | sort -Vu | tail -1)
     [ "$(printf '%s\nGLIBC_2.17\n' "$newest" | sort -V | tail -1)" = GLIBC_2.17 ]
     # until 2.30 a loader looks for a function only in the library that the link noted it to be in

@@ -49,7 +49,7 @@ check() {
     for change in 's/KERNEL_NODE = 144/KERNEL_NODE = 152/' 's/CUPTI_GRAPH = 51/CUPTI_GRAPH = 52/' 's/CUPTI_NODE_CLONED = 20/CUPTI_NODE_CLONED = 21/' \
         's/uint32_t context_id;//'; do
         sed "$change" "$ROOT/src/agent/cupti.h" >src/agent/cupti.h
-        ! "${CC:-cc}" -std=gnu11 -fsyntax-only -Isrc -I"$ROOT" "${INCLUDE[@]}" src/agent/cupti_check.c 2>err
+        not "${CC:-cc}" -std=gnu11 -fsyntax-only -Isrc -I"$ROOT" "${INCLUDE[@]}" src/agent/cupti_check.c 2>err
         grep -q 'static assertion failed' err
     done
 }

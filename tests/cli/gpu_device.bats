@@ -68,7 +68,7 @@ setup() {
     cat out/device.txt
     [ "$status" = 0 ]
     [ "$(grep -c '^ok ' out/device.txt)" = 16 ]
-    ! grep -q FAILED out/device.txt
+    not grep -q FAILED out/device.txt
     grep -q '^rate    tiny kernels: 1000 launches/s without, 1000 with: 1.000 of it' out/device.txt
     grep -Eq '^stacks  [1-9][0-9]* of [1-9][0-9]* launches; [1-9][0-9]* % of GPU time below a line of Python' out/device.txt
     grep -q '^result  all holds' out/device.txt

@@ -27,7 +27,7 @@ names() {
     for c in $(names) wprof session; do
         run -0 "$WPROF" help "$c"
         [[ $output == NAME*DESCRIPTION*"SEE ALSO"* ]] || { echo "$c: $output"; false; }
-        ! grep -E '\\|^\.[A-Z]|.{140}' <<<"$output"
+        not grep -E '\\[^ ]|^\.[A-Z]|.{140}' <<<"$output"
     done
     [ "$("$WPROF" help record | tr -s ' \n' ' ' | grep -c -- '- -o, --output DIR: The session')" = 1 ]
     run -0 "$WPROF" help wprof-session

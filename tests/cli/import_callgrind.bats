@@ -32,7 +32,7 @@ END
     run -0 --separate-stderr "$WPROF" import -o s "$CORPUS/recursion"
     [[ $stderr == *"1 line of it made no sense"* ]]
     "$WPROF" export s | awk '{ sum += $NF } END { exit sum != 100 }'
-    ! "$WPROF" export s | grep -q 'a (r.py).*;a (r.py)'
+    "$WPROF" export s | not grep -q 'a (r.py).*;a (r.py)'
     "$WPROF" show s | grep -q 'recursion is folded'
 }
 

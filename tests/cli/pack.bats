@@ -69,7 +69,7 @@ nothing_is_left() {
 }
 
 some_is_there() {
-    ! nothing_is_left
+    not nothing_is_left
 }
 
 @test "every command that reads takes the archive, and stdin" {

@@ -101,7 +101,7 @@ PY
     chrome 'sorted((e["name"], e["ph"], e["ts"]) for e in events if e.get("id") and e["ph"] in "be" and "8" in e["name"]) ==
         [("</script> \"request\" 8", "b", 30000), ("</script> \"request\" 8", "e", 70000)]'
     chrome 'len({(e["ph"], e["id"]) for e in of("b")}) == 3'
-    ! grep -q '</script>' t.json
+    not grep -q '</script>' t.json
 }
 
 @test "export: what has no time has no timeline" {

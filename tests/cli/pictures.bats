@@ -96,13 +96,13 @@ END
     for f in page.html view.html; do
         grep -q 'data-pane="topology"' $f
         grep -q 'id="topology">{' $f
-        ! grep -q '<b>&amp' $f
-        ! grep -qE '(src|href)=|https?://|@import|url\(' $f
+        not grep -q '<b>&amp' $f
+        not grep -qE '(src|href)=|https?://|@import|url\(' $f
     done
     cp -r "$small" bare
     rm bare/topology.json
     "$WPROF" -q render -o bare.html bare
-    ! grep -q 'data-pane="topology"' bare.html
+    not grep -q 'data-pane="topology"' bare.html
     run -3 "$WPROF" render --view topology -o none.html bare
     [[ $output == *"has no topology"* ]]
     echo '{' >bare/topology.json
@@ -114,8 +114,8 @@ END
     bash "$ROOT/tests/fsroot/unpack" "$ROOT/tests/fsroot/topo/small.tree" root
     "$WPROF" -q topo --root root --format html --layout constraint -o page.html
     grep -q 'data-pane="topology"' page.html
-    ! grep -qE 'data-pane="(flame|table|timeline)"|not measured' page.html
-    ! grep -qE '(src|href)=|https?://|@import|url\(' page.html
+    not grep -qE 'data-pane="(flame|table|timeline)"|not measured' page.html
+    not grep -qE '(src|href)=|https?://|@import|url\(' page.html
 }
 
 @test "SVG, DrawIO and GEXF are well-formed, and names with quotes, <, &, backslashes and UTF-8 are in them" {

@@ -53,7 +53,7 @@ make_empty() {
     mkdir again
     pack "$PWD/again"
     cmp "$TARBALL" again/*.tar.gz
-    ! grep -raF -e "$ROOT/bpf/" -e "$ROOT/src/" -e "$ROOT/./" "$P/root" # where it was built is nobody's business
+    not grep -raF -e "$ROOT/bpf/" -e "$ROOT/src/" -e "$ROOT/./" "$P/root" # where it was built is nobody's business
 }
 
 @test "the tarball: everything that is loaded is in it, with its licence; pages, completions, what measures GPUs" {
@@ -64,9 +64,9 @@ make_empty() {
         [ "$package" = of ] || { [ -n "$version" ] && [ -s "share/doc/wprof/licences/$package" ]; } || { echo "$f: $package"; return 1; }
     done
     # the launcher needs nothing, the program nothing from elsewhere
-    ! readelf -lW bin/wprof | grep -q INTERP
+    readelf -lW bin/wprof | not grep -q INTERP
     lib/wprof/ld-linux-x86-64.so.2 --library-path "$PWD/lib/wprof" --list lib/wprof/wprof >"$BATS_TEST_TMPDIR/list"
-    ! grep '=>' "$BATS_TEST_TMPDIR/list" | grep -vF "=> $PWD/lib/wprof/"
+    grep '=>' "$BATS_TEST_TMPDIR/list" | not grep -vF "=> $PWD/lib/wprof/"
     [ -s README.txt ] && [ -s LICENSE ] && [ -s lib/wprof/libwprof-cuda.so ] && [ -s share/bash-completion/completions/wprof ]
     ! command -v cmark >/dev/null || [ -s share/man/man1/wprof-record.1 ]
     cmp tests/gpu/device.sh "$ROOT/tests/gpu/device.sh"
@@ -131,7 +131,7 @@ PY
     unset LD_PRELOAD LD_BIND_NOW
     diff bare out
     grep -q '^python3.* has it' err
-    ! grep -q '^\(wprof\|ld-linux\)' err
+    not grep -q '^\(wprof\|ld-linux\)' err
     # neither does what we start for ourselves
     "$PORTABLE" render --format svg -o s.svg s
 }
@@ -156,7 +156,7 @@ PY
     PATH=$PWD/bin:$PATH run -0 wprof version
     [[ $output == *portable:* ]]
     [ "$(PATH=$PWD/bin:$PATH wprof version --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["portable"])')" = "$(cat "$P/root/lib/wprof/portable")" ]
-    ! "$WPROF" version | grep -q portable:
+    "$WPROF" version | not grep -q portable:
 }
 
 # nvidia FILE [LIBRARY...]: the fake of NVIDIA's library as FILE.

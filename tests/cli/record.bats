@@ -146,8 +146,8 @@ assert c["counters"]["before_exec"] > 0, c'
     [ "$(stat -c %a s/events.wlog)" = 600 ]
     [ "$(stat -c %a s/meta.json)" = 600 ]
     [ "$(stat -c %a s/folded.txt)" = 600 ]
-    ! grep -r hf_secret s
-    ! grep -q k1 s/meta.json
+    not grep -r hf_secret s
+    not grep -q k1 s/meta.json
     [[ $(meta s command) == *'API_KEY=[redacted]'* ]]
     [[ $(meta s env) == *RANK=3* ]]
     grep -q 'wprof show' err

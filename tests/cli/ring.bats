@@ -66,7 +66,7 @@ last_second() { # TIER
     kill -9 $pid
     "$WPROF" export --format folded s >all
     grep -q beta all
-    ! grep -q alpha all
+    not grep -q alpha all
 }
 
 off_cpu_is_complete() { # TIER

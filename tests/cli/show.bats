@@ -80,7 +80,7 @@ print(eval(sys.argv[1]))' "$FIELD"
     for how in "" --tree --json "--callers evil" "--by line"; do
         # shellcheck disable=SC2086
         "$WPROF" show $how evil >out
-        ! grep -q $'[\001-\010\013-\037]' out
+        not grep -q $'[\001-\010\013-\037]' out
     done
 }
 

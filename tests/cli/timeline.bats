@@ -34,7 +34,7 @@ assert eval(sys.argv[1]), info' "$2"
     printf 'a;b 1\n' | "$WPROF" import -o folded - 2>/dev/null
     "$WPROF" render -o page.html folded
     info page.html '"timeline" not in info'
-    ! grep -q 'data-pane="timeline"' page.html
+    not grep -q 'data-pane="timeline"' page.html
     run -3 --separate-stderr "$WPROF" render --view timeline folded
     [[ $stderr == *"there is no timeline"* ]]
 }

@@ -232,7 +232,7 @@ assert not [n for n in json.load(open(sys.argv[1]))["nodes"] if sys.argv[1] in n
     graph
     kill $a
     in_graph 'a in of_pid and "[redacted]" in of_pid[a]["attrs"]["cmdline"]'
-    ! grep -q opensesame "$json"
+    not grep -q opensesame "$json"
 }
 
 @test "an ordinary user sees what is his, and is told what is not" {

@@ -142,12 +142,12 @@ in_tree() {
     in_graph '[nodes["Pod(99999999999999999999999999999999)"]["attrs"][k] for k in ("name", "qos")] == ["left-1", "besteffort"]'
     in_graph '[of_pid[110]["attrs"][k] for k in ("rank", "world_size", "master")] == [0, 2, "train-0:29500"]'
     in_graph '[n["attrs"]["processes"] for n in g["nodes"] if n["kind"] == "net-ns" and n["attrs"]["net_ns"] == 4026532500] == [4]'
-    ! grep -q opensesame "$json"
+    not grep -q opensesame "$json"
     in_graph 'edges("shm", 110, 120)[0][2]["attrs"]["writer"] == "110" and edges("shm", 110, 120)[0][2]["attrs"]["mapped"] == 1 << 20'
     in_graph '[n["attrs"]["shm_size"] for n in g["nodes"] if n["kind"] == "shm"] == [11]'
     "$WPROF" topo --root "$BATS_TEST_TMPDIR/root" --pid 120 --hops 3 >"$BATS_TEST_TMPDIR/near"
     grep -q "Pod($pod)" "$BATS_TEST_TMPDIR/near" # outward, from process to container to pod
-    ! grep -q "Container(e5" "$BATS_TEST_TMPDIR/near"
+    not grep -q "Container(e5" "$BATS_TEST_TMPDIR/near"
 }
 
 @test "inside of a pod, where control groups say nothing: by mounts" {

@@ -142,7 +142,7 @@ steps_2_and_3() { # TIER
 # ---- the end of the command ----
 
 gone() { # PID: ended, whether or not somebody waited for it
-    ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
+    not grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
 @test "--kill ends the command with the recording, and that is a success" {
