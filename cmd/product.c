@@ -197,8 +197,20 @@ int product_is_whole(const struct session *s, int dirfd, struct err *e)
     return 0;
 }
 
+void product_say_extra(const struct session_extra *x)
+{
+    struct buf text = {0};
+
+    if (!x->n)
+        return;
+    session_extra_say(x, &text);
+    log_info(SESSION_EXTRA "/: %s", buf_str(&text));
+    buf_release(&text);
+}
+
 void product_say_left(const struct packed_left *left)
 {
+    product_say_extra(&left->extra);
     if (left->n)
         log_warn("left out, for only regular files travel: %s", buf_str(&left->names));
 }

@@ -45,7 +45,9 @@ int product_close(struct product_file *f, int rc, struct err *e);
  * meta.json lists; whoever unpacks it checks the same. That it was never sealed is warned of. */
 int product_is_whole(const struct session *s, int dirfd, struct err *e);
 
-/* What of a session does not travel. */
+/* What lies in extra/, where anything does; what of a session does not travel. */
+struct session_extra;
+void product_say_extra(const struct session_extra *x);
 struct packed_left;
 void product_say_left(const struct packed_left *left);
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "collect/gpu_rest.h"
+#include "model/session_extra.h"
 #include "render/text.h"
 
 #include <stdio.h>
@@ -203,6 +204,23 @@ static void strings(struct json_writer *w, const char *key, char *const *a, size
     json_end_array(w);
 }
 
+static void json_extra(const struct show *x, struct json_writer *w)
+{
+    json_array(w, SESSION_EXTRA);
+    for (size_t i = 0; i < x->s.meta.artifacts.n; i++) {
+        const struct meta_artifact *a = &x->s.meta.artifacts.a[i];
+
+        if (!session_is_extra(a))
+            continue;
+        json_object(w, NULL);
+        json_str(w, "path", a->path);
+        json_u64(w, "size", a->size);
+        json_str(w, "sha256", *a->sha256 ? a->sha256 : NULL);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
 static void json_about(const struct show *x, struct json_writer *w)
 {
     const struct meta *m = &x->s.meta;
@@ -232,6 +250,7 @@ static void json_about(const struct show *x, struct json_writer *w)
         json_end_object(w);
     }
     json_end_array(w);
+    json_extra(x, w);
     json_u64(w, "skipped_blocks", x->s.skipped_blocks);
     json_u64(w, "bad_bytes", x->s.bad_bytes);
     json_str(w, "damage", m->damage);
@@ -387,6 +406,7 @@ static int show_run(const void *values, const struct config *cfg, int argc, char
     x.style = (struct text_style){product_color(), product_width()};
     rc = open_session(&x.s, argc ? argv[0] : NULL, gpu_rest_take, &e);
     if (!rc) {
+        session_list(&x.s, SESSION_EXTRA);
         rc = show(&x, &e);
         if (!rc)
             product_print(&x.out);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "model/session.h"
 #include "model/session_dir.h"
+#include "model/session_extra.h"
 #include "platform/packed.h"
 #include "platform/sweeper.h"
 
@@ -71,6 +72,17 @@ static int settle(const struct unpack_opts *o, const char *room, const char *dir
                : err_sys(e, errno, "%s", dir);
 }
 
+static void say_extra(struct session *s, const char *dir)
+{
+    struct session_extra x;
+
+    free(s->path);
+    s->path = mem_strdup(dir);
+    session_list(s, SESSION_EXTRA);
+    x = session_extra_count(&s->meta);
+    product_say_extra(&x);
+}
+
 static int unpack(const struct unpack_opts *o, int fd, struct err *e)
 {
     char *room = mem_printf("%s.XXXXXX", o->output ? o->output : "wprof-unpacking"), *dir = NULL;
@@ -85,6 +97,8 @@ static int unpack(const struct unpack_opts *o, int fd, struct err *e)
         }
         if (rc)
             session_dir_remove(room);
+        else
+            say_extra(&s, dir);
     }
     if (sweeper >= 0) /* it finds nothing: the directory is gone, or has its name */
         close(sweeper);

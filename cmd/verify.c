@@ -8,7 +8,9 @@
 #include "base/units.h"
 #include "collect/gpu_rest.h"
 #include "model/session_dir.h"
+#include "model/session_extra.h"
 #include "platform/packed.h"
+#include "render/text.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +28,7 @@ static const struct opt options[] = {
     OPT_FLAG('j', "json", struct verify_opts, json, "as JSON"),
 };
 
-static const char *const words[] = {"whole", "missing", "changed"};
+static const char *const words[] = {"whole", "missing", "changed", "no sum"};
 
 /* ---- what is found ---- */
 
@@ -46,7 +48,7 @@ static void check_log(struct verified *v, const struct session *s, const struct 
         v->log = mem_strdup("cut off: its recorder did not come to the end");
 }
 
-static void check_files(struct verified *v, const struct session *s, int dirfd)
+static void check_files(struct verified *v, struct session *s, int dirfd)
 {
     for (size_t i = 0; i < s->meta.artifacts.n; i++) {
         enum session_file f = session_check(dirfd, &s->meta.artifacts.a[i]);
@@ -54,6 +56,10 @@ static void check_files(struct verified *v, const struct session *s, int dirfd)
         *vec_push(&v->files) = f;
         v->damaged |= f != SESSION_FILE_OK;
     }
+    session_list(s, SESSION_EXTRA);
+    session_list(s, SESSION_REPORTS);
+    while (v->files.n < s->meta.artifacts.n)
+        *vec_push(&v->files) = SESSION_FILE_UNSUMMED;
 }
 
 void verify_session(struct verified *v, struct session *s)
@@ -105,9 +111,15 @@ static void text_of(const struct verified *v, const struct session *s, const cha
         buf_addf(out, "  %-20s %s\n", SESSION_LOG, v->log);
     if (!v->unreadable)
         text_of_events(v, s, out);
-    for (size_t i = 0; i < v->files.n; i++)
-        buf_addf(out, "  %-20s %-8s %s\n", s->meta.artifacts.a[i].path, words[v->files.a[i]],
-                 units_size(size, sizeof(size), s->meta.artifacts.a[i].size));
+    for (size_t i = 0; i < v->files.n; i++) {
+        const struct meta_artifact *a = &s->meta.artifacts.a[i];
+        struct buf name = {0};
+
+        text_clean(a->path ? a->path : "", 0, &name); /* whoever gave it */
+        buf_addf(out, "  %-20s %-8s %s\n", buf_str(&name), words[v->files.a[i]],
+                 units_size(size, sizeof(size), a->size));
+        buf_release(&name);
+    }
 }
 
 static void json_of(struct json_writer *w, const struct verified *v, const struct session *s,

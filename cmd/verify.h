@@ -15,14 +15,15 @@ struct verify_opts {
 
 struct verified {
     struct store_load load;
-    VEC(uint8_t) files; /* enum session_file, of each in meta.json's list */
+    VEC(uint8_t) files; /* enum session_file, of each in meta.json's list, and those that it does not list */
     char *log;          /* what is wrong with the log; NULL: nothing */
     uint64_t events;    /* that can be read */
     int recording, damaged;
     int unreadable; /* there is no log, or nothing of one */
 };
 
-/* Looks at a session whose meta.json is open, and loads what can be read of its log. */
+/* Looks at a session whose meta.json is open, adds to its list what is in extra/ and reports/ besides, and
+ * loads what can be read of its log. */
 void verify_session(struct verified *v, struct session *s);
 void verified_release(struct verified *v);
 

@@ -167,7 +167,8 @@ static inline const char *session_files(const struct session *s) /* the director
 
 /* ---- checking ---- */
 
-enum session_file { SESSION_FILE_OK, SESSION_FILE_MISSING, SESSION_FILE_CHANGED };
+/* Unsummed: meta.json does not list it (session_extra.h). */
+enum session_file { SESSION_FILE_OK, SESSION_FILE_MISSING, SESSION_FILE_CHANGED, SESSION_FILE_UNSUMMED };
 
 /* As session_load(), but all that can still be read is taken: whole blocks behind a damaged one of events,
  * too, and of any log that is there. *load (store_log.h) says what was lost. -1 with `e`: there is no log;

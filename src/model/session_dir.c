@@ -184,8 +184,9 @@ static int is_named(const char *name, const char *file)
     return !strncmp(name, file, n) && (!name[n] || !strcmp(name + n, ".tmp"));
 }
 
-/* Of those that meta.json lists: 0, and counted. */
+/* Of those that meta.json lists, and that are still as they were then: 0, and counted. */
 struct listed {
+    int dirfd;
     const struct meta *m;
     size_t n;
 };
@@ -195,7 +196,8 @@ static int check_listed(void *ctx, int fd, const char *path, struct err *e)
     struct listed *l = ctx;
 
     for (size_t i = 0; i < l->m->artifacts.n; i++)
-        if (l->m->artifacts.a[i].path && !strcmp(l->m->artifacts.a[i].path, path)) {
+        if (l->m->artifacts.a[i].path && !strcmp(l->m->artifacts.a[i].path, path) &&
+            session_check(l->dirfd, &l->m->artifacts.a[i]) == SESSION_FILE_OK) {
             l->n++;
             return 0;
         }
@@ -204,7 +206,7 @@ static int check_listed(void *ctx, int fd, const char *path, struct err *e)
 
 static int is_listed_whole(const struct meta *m, int dirfd, const char *name)
 {
-    struct listed l = {m, 0};
+    struct listed l = {dirfd, m, 0};
     struct tree_visit visit = {check_listed, &l, NULL};
     uint64_t left = 0;
     struct err e;

@@ -276,6 +276,18 @@ int session_open(struct session *s, const char *path, struct err *e)
     return session_open_meta(s, path, e) ? -1 : session_load(s, e);
 }
 
+static int leads_out(const char *path)
+{
+    if (*path == '/')
+        return 1;
+    for (; path; path = strchr(path, '/')) {
+        path += *path == '/';
+        if (!strncmp(path, "..", 2) && (!path[2] || path[2] == '/'))
+            return 1;
+    }
+    return 0;
+}
+
 enum session_file session_check(int dirfd, const struct meta_artifact *a)
 {
     char hex[65];
@@ -284,8 +296,8 @@ enum session_file session_check(int dirfd, const struct meta_artifact *a)
     struct err e;
 
     /* A stranger's list leads nowhere else. */
-    if (!a->path || *a->path == '/' || strstr(a->path, "..") ||
-        fstatat(dirfd, a->path, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+    if (!a->path || leads_out(a->path) || fstatat(dirfd, a->path, &st, AT_SYMLINK_NOFOLLOW) ||
+        !S_ISREG(st.st_mode))
         return SESSION_FILE_MISSING;
     if (io_sha256(dirfd, a->path, hex, &size, &e) || size != a->size || strcmp(hex, a->sha256) != 0)
         return SESSION_FILE_CHANGED;

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "model/session_dir.h"
 #include "platform/archive.h"
+#include "platform/packed_meta.h"
 #include "platform/sweeper.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ struct packing {
     struct archive_out *out;
     const char *top;
     struct packed_left *left;
+    int meta; /* what travels as meta.json; 0: the session's own */
 };
 
 /* meta.json and the log come first: whoever reads a stream knows soon what it is. */
@@ -54,7 +56,8 @@ static int pack_one(void *ctx, int fd, const char *path, struct err *e)
 {
     struct packing *p = ctx;
     char *member = mem_printf("%s/%s", p->top, path);
-    int rc = archive_out_add(p->out, member, fd, e);
+    int own = !p->meta || strcmp(path, SESSION_META) != 0,
+        rc = archive_out_add(p->out, member, own ? fd : p->meta, e);
 
     free(member);
     return rc;
@@ -84,13 +87,16 @@ int packed_write(int dirfd, const struct meta *m, int fd, struct packed_left *le
 
     if (!p.top || !*p.top || strchr(p.top, '/') || *p.top == '.')
         return err_set(e, "its " SESSION_META " gives no session_id that a directory could be named after");
-    p.out = archive_out_new(fd, (int64_t)m->end_ts, e);
-    if (!p.out)
+    p.meta = packed_meta(dirfd, m, &left->extra, e);
+    if (p.meta < 0)
         return -1;
-    rc = tree_walk(dirfd, "", &visit, &left->n, e);
+    p.out = archive_out_new(fd, (int64_t)m->end_ts, e);
+    rc = p.out ? tree_walk(dirfd, "", &visit, &left->n, e) : -1;
     if (!rc)
         rc = archive_out_end(p.out, e);
     archive_out_free(p.out);
+    if (p.meta)
+        close(p.meta);
     return rc;
 }
 

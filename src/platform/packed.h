@@ -10,20 +10,22 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/session.h"
+#include "model/session_extra.h"
 
 #include <stdint.h>
 #include <sys/types.h>
 
 #define PACKED_BYTES (16ull << 30) /* that are taken out of an archive, unless told otherwise */
 
-/* What was left out, being neither regular files nor directories, or too deep. */
+/* What was left out, being neither regular files nor directories, or too deep; and what travels of extra/. */
 struct packed_left {
+    struct session_extra extra;
     uint64_t n, named;
     struct buf names; /* the first ones: "extra/link, extra/pipe"; the caller releases it */
 };
 
 /* Writes the session in directory `dirfd` to `fd`: meta.json, the log, then all other regular files in the
- * order of their names. -1 with `e`. */
+ * order of their names. The archive's meta.json lists what is in extra/, with sums. -1 with `e`. */
 int packed_write(int dirfd, const struct meta *m, int fd, struct packed_left *left, struct err *e);
 
 struct packed_to {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/units.h"
+#include "model/session_extra.h"
 #include "render/figures.h"
 #include "render/text.h"
 
@@ -143,6 +144,18 @@ static void damage(const struct session *s, struct buf *out)
                  (unsigned long long)s->skipped_blocks);
 }
 
+static void extra(const struct meta *m, const struct text_style *style, struct buf *out)
+{
+    struct session_extra x = session_extra_count(m);
+    struct buf b = {0};
+
+    if (!x.n)
+        return;
+    session_extra_say(&x, &b);
+    entry(out, style, SESSION_EXTRA "/", buf_str(&b));
+    buf_release(&b);
+}
+
 void text_session(const struct session *s, const struct quality *q, const struct text_style *style,
                   struct buf *out)
 {
@@ -158,6 +171,7 @@ void text_session(const struct session *s, const struct quality *q, const struct
     collectors(&s->meta, style, out);
     quality(&f, style, out);
     cost(q, out);
+    extra(&s->meta, style, out);
     for (size_t i = 0; i < f.warnings.n; i++)
         entry(out, style, i ? "" : "beware", f.warnings.a[i]);
     for (size_t i = 0; i < f.notes.n; i++)

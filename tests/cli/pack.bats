@@ -27,18 +27,64 @@ setup() {
     [ "$(head -2 names)" = $'meta.json\nevents.wlog' ]
     run -0 --separate-stderr "$WPROF" unpack -o u "$name"
     [ "$output" = u ]
-    diff -r s u
+    diff -r -x meta.json s u
+    "$WPROF" -q pack -o again.tar.zst u
+    cmp again.tar.zst "$name"
     run -3 "$WPROF" unpack -o u "$name"
     [[ $output == *"is there already"* ]]
+    echo more >>u/extra/nötiz.txt
     run -3 "$WPROF" unpack --force -o u "$name" # extra/ is somebody's
     rm -r u/extra
     "$WPROF" unpack --force -o u "$name"
-    diff -r s u
+    diff -r -x meta.json s u
+    "$WPROF" unpack --force -o u "$name" # what came out of it, and is unchanged, is not missed
     "$WPROF" pack -o - s | "$WPROF" unpack -o piped -
-    diff -r s piped
+    diff -r u piped
     run -0 --separate-stderr "$WPROF" unpack "$name"
     [[ $output == wprof-in.folded-* ]]
-    diff -r s "$output"
+    diff -r u "$output"
+}
+
+@test "what lies in extra/ is listed everywhere, travels with checksums, and its damage is seen then" {
+    mkdir -p s/extra/sub s/reports
+    echo notes >s/extra/note..txt
+    echo more >s/extra/sub/more
+    echo report >s/reports/page.html
+    run -0 "$WPROF" verify s
+    [[ $output == "s: whole"*"extra/note..txt "*"no sum"*"extra/sub/more "*"no sum"*"reports/page.html "*"no sum"* ]]
+    run -0 "$WPROF" show s
+    [[ $output == *"extra/ "*"2 files, 11 B, without a checksum"* ]]
+    run -0 --separate-stderr "$WPROF" query -f csv s "SELECT kind, path, size, sha256 IS NULL FROM artifacts WHERE kind = 'extra' ORDER BY path"
+    [[ $output == *extra,extra/note..txt,6,1*extra,extra/sub/more,5,1* ]]
+    python3 - <<'END'
+import json
+meta = json.load(open("s/meta.json"))
+json.dump({"first": 1.0, **meta, "last": {"unknown": [None]}}, open("s/meta.json", "w"))
+END
+    printf x >$'s/extra/\xff'
+    run -0 "$WPROF" pack -o a.tar.zst s
+    [[ $output == *"extra/: 3 files, 12 B; 1 of them without a checksum"* ]]
+    run -0 "$WPROF" unpack -o u a.tar.zst
+    [[ $output == *"extra/: 3 files, 12 B; 1 of them without a checksum"* ]]
+    python3 - <<'END'
+import hashlib, json
+old, new = json.load(open("s/meta.json")), json.load(open("u/meta.json"))
+more = [{"kind": "extra", "path": p, "size": len(t), "sha256": hashlib.sha256(t).hexdigest()}
+        for p, t in (("extra/note..txt", b"notes\n"), ("extra/sub/more", b"more\n"))]
+assert new["artifacts"] == old["artifacts"] + more, new
+assert {**new, "artifacts": 0} == {**old, "artifacts": 0} and list(new) == list(old), new
+END
+    run -0 "$WPROF" verify u
+    [[ $output == *"extra/note..txt "*"whole"* ]]
+    echo changed >>u/extra/sub/more
+    run -1 --separate-stderr "$WPROF" verify --json u
+    python3 -c 'import json, sys
+states = {f["path"]: f["state"] for f in json.load(sys.stdin)[0]["files"]}
+assert states["extra/note..txt"] == "whole" and states["extra/sub/more"] == "changed" and states["reports/page.html"] == "no sum", states' <<<"$output"
+    run -3 "$WPROF" pack -o b.tar.zst u
+    [[ $output == *"extra/sub/more is missing or was changed"* ]]
+    "$WPROF" show --json u | python3 -c 'import json, sys
+assert [(f["path"], f["size"], bool(f["sha256"])) for f in json.load(sys.stdin)["extra"]][:2] == [("extra/note..txt", 6, True), ("extra/sub/more", 5, True)]'
 }
 
 nothing_is_left() {

@@ -162,7 +162,7 @@ static void artifact_value(struct tables_cell *c)
         tables_int(c, (int64_t)a->size);
         break;
     case COLUMN_artifacts_sha256:
-        tables_text(c, a->sha256);
+        tables_text(c, *a->sha256 ? a->sha256 : NULL);
         break;
     default:
         break;

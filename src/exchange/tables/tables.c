@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/tables/job.h"
 
+#include "model/session_extra.h"
 #include "platform/packed.h"
 
 #include <string.h>
@@ -114,6 +115,7 @@ int tables_add(struct tables *t, const char *path, struct err *e)
         free(in);
         return -1;
     }
+    session_list(&in->own, SESSION_EXTRA);
     in->s = &in->own;
     *vec_push(&t->list) = in;
     return 0;
