@@ -28,7 +28,8 @@ size_t session_dir_list(int dirfd, struct buf *names);
 
 /*
  * Removes what wprof made in a session's directory, following no symlink: its own files, those that meta.json
- * lists and reports/. -1 with `e`, and nothing is removed, where there is anything else.
+ * lists (in directories only where they are as it says) and reports/. -1 with `e`, and nothing is removed,
+ * where there is anything else.
  */
 int session_dir_clear(int dirfd, struct err *e);
 
