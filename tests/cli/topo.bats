@@ -152,7 +152,7 @@ assert looks[0]["time_ns"] < looks[-1]["time_ns"]
 END
 }
 
-@test "the manual's line for curl posts each look by itself" {
+@test "the manual's lines for curl post each look by itself" {
     local line at server
     need_command curl
     mkdir "$BATS_TEST_TMPDIR/got"
@@ -160,7 +160,7 @@ END
     server=$!
     until_true 'test -s "$BATS_TEST_TMPDIR/got/port"' 30
     at=127.0.0.1:$(<"$BATS_TEST_TMPDIR/got/port")
-    line=$(grep -o 'wprof topo .*curl.*done' "$ROOT/man/wprof-topo.1.md")
+    line=$(sed -n '/wprof topo .*ndjson |$/,/done$/p' "$ROOT/man/wprof-topo.1.md")
     line=${line/wprof topo --duration 1h --interval 5s/'"$WPROF"' topo --pid $$ --duration 300ms --interval 100ms}
     (unset http_proxy ALL_PROXY all_proxy; eval "${line/collector:8080/$at}")
     kill "$server"
