@@ -148,12 +148,13 @@ static uint32_t root_with_ids(struct builder *b, uint32_t parent, const struct t
     return node;
 }
 
-/* Process leader's name, then the thread's where it differs. */
+/* Process leader's name, then the thread's where it differs. A task that is a root stands for its process. */
 static uint32_t task_root(struct builder *b, uint32_t parent, uint32_t task)
 {
     const struct tasks *tasks = &b->s->tasks;
     const struct task *t = &tasks->list.a[task - 1];
-    const struct task *leader = t->leader && t->leader <= tasks->list.n ? &tasks->list.a[t->leader - 1] : t;
+    const struct task *leader =
+        !t->is_root && t->leader && t->leader <= tasks->list.n ? &tasks->list.a[t->leader - 1] : t;
     uint32_t node;
 
     if (b->o->pid_suffix || b->o->tid_suffix)

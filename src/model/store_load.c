@@ -169,7 +169,7 @@ static int task_get(struct store *s, const uint64_t *f)
     if (f[0] > s->tasks.list.n)
         *vec_push(&s->tasks.list) = t;
     else
-        s->tasks.list.a[f[0] - 1] = t; /* its origin follows again */
+        s->tasks.list.a[f[0] - 1] = t; /* what other blocks say of it follows again */
     return 0;
 }
 
@@ -271,12 +271,19 @@ static int counters_get(struct store *s, struct cursor *c, size_t n)
 static int block_get(struct store *s, const struct wlog_block *b, struct store_load *load)
 {
     static int (*const get[])(struct store *, struct cursor *, size_t) = {
-        [WLOG_STRINGS] = strings_get,       [WLOG_MODULES] = modules_get,
-        [WLOG_FRAMES] = frames_get_rows,    [WLOG_STACKS] = stacks_get_rows,
-        [WLOG_TASKS] = tasks_get_rows,      [WLOG_NAMES] = names_get_rows,
-        [WLOG_COUNTERS] = counters_get,     [WLOG_EVENTS] = store_events_get,
-        [WLOG_WAITS] = waits_get_rows,      [WLOG_GPU] = store_gpu_get,
-        [WLOG_ORIGINS] = store_origins_get, [WLOG_TASK_ORIGINS] = store_task_origins_get,
+        [WLOG_STRINGS] = strings_get,
+        [WLOG_MODULES] = modules_get,
+        [WLOG_FRAMES] = frames_get_rows,
+        [WLOG_STACKS] = stacks_get_rows,
+        [WLOG_TASKS] = tasks_get_rows,
+        [WLOG_NAMES] = names_get_rows,
+        [WLOG_COUNTERS] = counters_get,
+        [WLOG_EVENTS] = store_events_get,
+        [WLOG_WAITS] = waits_get_rows,
+        [WLOG_GPU] = store_gpu_get,
+        [WLOG_ORIGINS] = store_origins_get,
+        [WLOG_TASK_ORIGINS] = store_task_origins_get,
+        [WLOG_TASK_ROOTS] = store_task_roots_get,
     };
     struct cursor c = cursor_init(b->p, b->n);
     uint64_t n;

@@ -234,6 +234,25 @@ static int flush_task_origins(struct store_log *w, const struct tasks *t, struct
     return rc;
 }
 
+/* The same of those whose own name is the root: only what was imported of perf has them. */
+static int flush_task_roots(struct store_log *w, const struct tasks *t, struct err *e)
+{
+    struct wlog_payload p = {0};
+    VEC(uint32_t) ids = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < t->changed.n; i++)
+        if (t->list.a[t->changed.a[i] - 1].is_root)
+            *vec_push(&ids) = t->changed.a[i];
+    if (ids.n) {
+        buf_add_varint(&p.raw, ids.n);
+        store_task_roots_put(&p, ids.a, ids.n, w->trial);
+        rc = append(w, WLOG_TASK_ROOTS, &p, e);
+    }
+    vec_release(&ids);
+    return rc;
+}
+
 static int flush_tasks(struct store_log *w, struct tasks *t, struct err *e)
 {
     struct wlog_payload p = {0};
@@ -248,7 +267,7 @@ static int flush_tasks(struct store_log *w, struct tasks *t, struct err *e)
     t->changed.n = n;
     buf_add_varint(&p.raw, n);
     tasks_put(&p, t, t->changed.a, n);
-    if (append(w, WLOG_TASKS, &p, e) || flush_task_origins(w, t, e))
+    if (append(w, WLOG_TASKS, &p, e) || flush_task_origins(w, t, e) || flush_task_roots(w, t, e))
         return -1;
     vec_clear(&t->changed);
     return 0;

@@ -73,6 +73,8 @@ int store_origins_get(struct store *s, struct cursor *c, size_t n);
 void store_task_origins_put(struct wlog_payload *p, const struct tasks *t, const uint32_t *ids, size_t n,
                             struct zpacker *trial);
 int store_task_origins_get(struct store *s, struct cursor *c, size_t n);
+void store_task_roots_put(struct wlog_payload *p, const uint32_t *ids, size_t n, struct zpacker *trial);
+int store_task_roots_get(struct store *s, struct cursor *c, size_t n);
 /* By time, or by kind, task and time. Stable. */
 void store_events_sort(struct event *ev, size_t n, int by_time);
 void store_log_column(struct wlog_payload *p, const uint64_t *v, size_t n, enum wlog_type type,

@@ -76,3 +76,27 @@ int store_task_origins_get(struct store *s, struct cursor *c, size_t n)
     free(v);
     return rc;
 }
+
+void store_task_roots_put(struct wlog_payload *p, const uint32_t *ids, size_t n, struct zpacker *trial)
+{
+    uint64_t *v = mem_alloc(n * sizeof(*v));
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = ids[i];
+    store_log_column(p, v, n, WLOG_NAMES, trial);
+    free(v);
+}
+
+int store_task_roots_get(struct store *s, struct cursor *c, size_t n)
+{
+    uint64_t *task = mem_alloc(n * sizeof(*task));
+    int rc = 0;
+
+    column_get(c, task, n);
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = c->bad || !task[i] || task[i] > s->tasks.list.n ? -1 : 0;
+    for (size_t i = 0; i < n && !rc; i++)
+        s->tasks.list.a[task[i] - 1].is_root = 1;
+    free(task);
+    return rc;
+}

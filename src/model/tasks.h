@@ -27,6 +27,7 @@ struct task {
     uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC: seen from .. to (0: still there) */
     uint64_t cpu_ns;            /* CPU time while recorded, 0: not measured */
     uint32_t origin;            /* whose recording told of it (origins.h); 0: the session is of one */
+    uint32_t is_root;           /* 1: folded, its own name is the root, with no frame of a thread (perf's) */
 };
 
 /* Pids and tids mean something within an origin; tids are used again. */

@@ -21,7 +21,7 @@
 
 enum {
     WLOG_MAJOR = 1, /* raised when an old reader would misread; newer ones are refused */
-    WLOG_MINOR = 2, /* raised with new block types, which old readers skip and count */
+    WLOG_MINOR = 3, /* raised with new block types, which old readers skip and count */
     WLOG_FILE_HEADER = 16,
     WLOG_BLOCK_HEADER = 24,
     WLOG_RAW_MAX = 64 << 20, /* no writer makes larger blocks, no reader takes them */
@@ -42,6 +42,7 @@ enum wlog_type {
     WLOG_GPU,
     WLOG_ORIGINS,
     WLOG_TASK_ORIGINS,
+    WLOG_TASK_ROOTS,
     WLOG_TYPES,
 };
 

@@ -88,6 +88,22 @@ assert abs(s["duration_s"] - 3) < 1e-6, s["duration_s"]'
     "$WPROF" export --kernel --pids s | grep -q 'my_app (27409)'
 }
 
+@test "import perf-script: threads are those of their process, a thread's name is the root" {
+    sample() { printf '%s [000] %s: 1 cycles:\n\t400000 %s+0x0 (/a)\n\n' "$@"; }
+    { sample 'worker 10/11' 1.5 f; sample 'main 10/10' 1.6 g; sample 'worker 10/12' 1.7 h; sample 'lone 20/21' 1.8 i; } >x
+    "$WPROF" -q import -o s x
+    diff - <("$WPROF" export s) <<<$'lone;i 1\nmain;g 1\nworker;f 1\nworker;h 1'
+    diff - <("$WPROF" export --pids s) <<<$'lone (20);i 1\nmain (10);g 1\nworker (10);f 1\nworker (10);h 1'
+    diff - <("$WPROF" export --tid s) <<<$'lone-20/21;i 1\nmain-10/10;g 1\nworker-10/11;f 1\nworker-10/12;h 1'
+    processes() { "$WPROF" query --format csv "$1" "select t.pid, p.tid, p.name, count(*) from tasks t join tasks p on p.id = t.process group by p.id order by p.id"; }
+    diff - <(processes s | tail -n +2) <<<$'10,10,main,3\n20,20,lone,2'
+    diff - <("$WPROF" show --by process s | awk '/%/ { print $(NF - 1), $NF }') <<<$'10 main\n20 lone'
+    "$WPROF" -q import -o t x
+    "$WPROF" -q merge -o m s t
+    [ "$(processes m | tail -n +2 | grep -c ',main,3\|,lone,2')" = 4 ]
+    "$WPROF" export m | grep -q '^worker.*;f 1'
+}
+
 @test "import perf-script: one event of several" {
     printf '%s\n' 'a 1 1.5: 7 cycles:u: ' '	7f01 f (/bin/a)' '' 'a 1 1.6: 5 sched:sched_switch: ' '	7f02 g (/bin/a)' '' >x
     "$WPROF" -q import -o s x

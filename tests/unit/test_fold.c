@@ -102,6 +102,12 @@ static void roots_and_names(void **state)
            "python3;Net.forward (net.py);do_syscall_64 5\n"
            "python3;[no stack] 8\n"
            "python3;wor_ker_;Net.forward (net.py);do_syscall_64 2\n");
+    tasks_get(&w.s.tasks, 2)->is_root = 1;
+    expect(&w, &o,
+           "python3;Net.forward (net.py);do_syscall_64 5\n"
+           "python3;[no stack] 8\n"
+           "wor_ker_;Net.forward (net.py);do_syscall_64 2\n");
+    tasks_get(&w.s.tasks, 2)->is_root = 0;
     o.kernel_suffix = 1;
     o.lines = 1;
     o.no_tasks = 1;

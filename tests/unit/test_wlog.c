@@ -106,6 +106,7 @@ static struct buf make_log(struct store *s, int best)
     assert_int_equal(s->events.n, 0);
     fill(s, 3);
     tasks_get(&s->tasks, 2)->cpu_ns = 99;
+    tasks_get(&s->tasks, 2)->is_root = 1;
     tasks_touch(&s->tasks, 2);
     assert_int_equal(store_log_flush(&w, s, 0, &e), 0);
     assert_int_equal(store_log_end(&w, s, &e), 0);
@@ -159,6 +160,7 @@ static void comes_out_as_it_went_in(void **state)
         assert_int_equal(r.stacks.nodes.n, s.stacks.nodes.n);
         assert_int_equal(r.tasks.list.n, 2);
         assert_int_equal(tasks_get(&r.tasks, 2)->cpu_ns, 99);
+        assert_true(tasks_get(&r.tasks, 2)->is_root && !tasks_get(&r.tasks, 1)->is_root);
         assert_string_equal(strtab_get(&r.strings, tasks_get(&r.tasks, 1)->comm), "python3");
         assert_int_equal(store_counter(&r, "cpu.taken", 0), 23);
         assert_int_equal(frames_names(&r.frames, 2, &self, &names), 2);

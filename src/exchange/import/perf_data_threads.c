@@ -51,6 +51,11 @@ uint32_t perf_threads_task(struct perf_threads *t, uint32_t pid, uint32_t tid)
 
     if (thread->task && thread->pid == pid)
         return thread->task;
+    /* What its process is called is often told, even if it has no sample itself. */
+    if (tid != pid && map_get(&t->by_tid, pid)) {
+        perf_threads_task(t, pid, pid);
+        thread = thread_get(t, tid);
+    }
     buf_clear(&t->who);
     buf_addstr(&t->who, strtab_get(&t->names, thread->comm));
     comm_n = t->who.len;

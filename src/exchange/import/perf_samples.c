@@ -13,6 +13,8 @@ void perf_samples_init(struct perf_samples *x, struct store *s, struct meta *m, 
 void perf_samples_release(struct perf_samples *x)
 {
     tokens_release(&x->tasks);
+    map_release(&x->leaders);
+    map_release(&x->unseen);
     buf_release(&x->event_name);
     strtab_release(&x->others);
 }
@@ -41,20 +43,60 @@ static uint32_t comm_id(struct perf_samples *x, const char *text, size_t n)
     return strtab_add(&x->s->strings, comm);
 }
 
+static uint32_t add_task(struct perf_samples *x, struct task t)
+{
+    uint32_t id = (uint32_t)x->s->tasks.list.n + 1;
+
+    t.leader = t.leader ? t.leader : id;
+    t.image = id; /* makes it unlike any other */
+    return tasks_add(&x->s->tasks, &t);
+}
+
+/* A leader with a sample: the one that its threads have made, or another name of it. */
+static uint32_t add_leader(struct perf_samples *x, const struct task *t)
+{
+    uint64_t *leader = map_put(&x->leaders, t->pid);
+
+    if (*leader && map_del(&x->unseen, *leader)) {
+        tasks_get(&x->s->tasks, (uint32_t)*leader)->comm = t->comm;
+        tasks_touch(&x->s->tasks, (uint32_t)*leader);
+    } else {
+        *leader = add_task(x, *t);
+    }
+    return (uint32_t)*leader;
+}
+
+static uint32_t add_thread(struct perf_samples *x, struct task t)
+{
+    uint64_t *leader = map_put(&x->leaders, t.pid);
+
+    if (!*leader) {
+        struct task process = t;
+
+        process.tid = process.ns_tid = t.pid;
+        *leader = add_task(x, process);
+        *map_put(&x->unseen, *leader) = 1;
+    }
+    t.leader = (uint32_t)*leader;
+    t.is_root = 1;
+    return add_task(x, t);
+}
+
 uint32_t perf_samples_task(struct perf_samples *x, const char *who, size_t who_n, size_t comm_n,
                            const struct perf_who *ids)
 {
-    uint32_t pid = (uint32_t)ids->pid, tid = (uint32_t)ids->tid;
-    /* pid: of a process of its own, so that no frame of a thread is made. */
-    struct task t = {.pid = tid, .tid = tid, .ns_pid = ids->pid_told ? pid : tid, .ns_tid = tid};
+    uint32_t tid = (uint32_t)ids->tid, pid = ids->pid_told ? (uint32_t)ids->pid : tid;
+    struct task t = {.pid = pid, .tid = tid, .ns_pid = pid, .ns_tid = tid, .own_pid = pid};
     uint32_t *known = tokens_get(&x->tasks, who, who_n, tokens_hash(who, who_n));
 
     if (!*known) {
-        t.own_pid = ids->pid_told ? pid : TASK_PID_UNKNOWN;
         t.comm = comm_id(x, who, comm_n);
-        t.leader = (uint32_t)x->s->tasks.list.n + 1;
-        t.image = t.leader; /* makes it unlike any other */
-        *known = tasks_add(&x->s->tasks, &t);
+        if (!ids->pid_told) {
+            t.own_pid = TASK_PID_UNKNOWN;
+            *known = add_task(x, t);
+        } else {
+            *known = pid == tid ? add_leader(x, &t) : add_thread(x, t);
+        }
     }
     return *known;
 }

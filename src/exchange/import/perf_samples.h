@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Perf's samples in a store, whichever way they came: as text, or as perf.data. A process is its comm,
- * whatever its threads are called; of several events one is taken. */
+/* Perf's samples in a store, whichever way they came: as text, or as perf.data. The root of a stack is the
+ * comm of its thread, as others fold perf's samples; threads are those of their process otherwise. Of several
+ * events one is taken. */
 #ifndef WPROF_EXCHANGE_PERF_SAMPLES_H
 #define WPROF_EXCHANGE_PERF_SAMPLES_H
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "exchange/import/import.h"
 #include "exchange/import/tokens.h"
 #include "model/session.h"
@@ -21,6 +23,8 @@ struct perf_samples {
     struct meta *m;
     struct import_stats *st;
     struct tokens tasks;   /* "comm pid/tid" -> task id */
+    struct map leaders;    /* pid -> id of the task that leads it, its latest */
+    struct map unseen;     /* ids of leaders that have had no sample: called as the thread that came first */
     uint32_t event;        /* strtab: the one that is taken; 0: none yet */
     struct buf event_name; /* the same, or what was asked for */
     struct strtab others;  /* the names of those that are left out */
