@@ -90,22 +90,6 @@ static const char *suffix(const struct fold_frames *f, unsigned kind)
                                                        : NULL;
 }
 
-/* Whether the name ends with the mark as it will be written: bytes that no line can hold become `_`. */
-static int is_marked(const struct buf *name, const char *mark)
-{
-    size_t n = strlen(mark);
-    char *text;
-    int marked;
-
-    if (name->len <= n || strcmp(name->data + name->len - n + 1, mark + 1) != 0)
-        return 0;
-    text = mem_strndup(name->data, name->len);
-    frame_fold_text(text, name->len);
-    marked = !strcmp(text + name->len - n, mark);
-    free(text);
-    return marked;
-}
-
 /* "do_syscall_64" or, when asked, "do_syscall_64_[k]". */
 static uint32_t function(struct fold_frames *f, uint32_t id, const struct frame *fr)
 {
@@ -116,7 +100,7 @@ static uint32_t function(struct fold_frames *f, uint32_t id, const struct frame 
     if (!mark && !(fr->flags & (FRAME_NAMELESS | FRAME_CLASS)) && *strtab_get(&f->s->strings, id) != ' ')
         return string(f, id);
     imported_name(f, fr, strtab_get(&f->s->strings, id), &name);
-    if (mark && !is_marked(&name, mark))
+    if (mark && (name.len <= strlen(mark) || strcmp(name.data + name.len - strlen(mark), mark) != 0))
         buf_addstr(&name, mark);
     out = strtab_add(&f->p->strings, name.data);
     buf_release(&name);

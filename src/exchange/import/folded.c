@@ -6,7 +6,9 @@
 #include "exchange/import/folded_line.h"
 #include "exchange/import/stack_lines.h"
 #include "exchange/import/tokens.h"
+#include "model/frame_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -79,14 +81,30 @@ static uint32_t add_name(struct strtab *t, const char *s, size_t n)
     return id;
 }
 
+/* Bytes of the marks at a name's end, as it is written again: a byte that becomes `_` then stands for one. */
+static size_t kernel_marks(const char *s, size_t n)
+{
+    size_t left = n;
+    char *text;
+
+    if (!ends_with(s, n, "[k]"))
+        return 0;
+    text = mem_strndup(s, n);
+    frame_fold_text(text, n);
+    while (ends_with(text, left, "_[k]"))
+        left -= 4;
+    free(text);
+    return n - left;
+}
+
 /* The kind is guessed from how flame graph tools mark it: _[k] kernel, _[j] JIT; wprof and AIProf: CUDA:. */
 static uint32_t make_frame(struct folded *x, const char *s, size_t n)
 {
     struct frame f = {.kind = FRAME_NATIVE};
 
-    if (ends_with(s, n, "_[k]")) {
+    if (kernel_marks(s, n)) {
         f.kind = FRAME_KERNEL;
-        n -= 4;
+        n -= kernel_marks(s, n);
     } else if (ends_with(s, n, "_[j]")) {
         f.kind = FRAME_JIT;
     } else if (n > 5 && !memcmp(s, "CUDA:", 5)) {

@@ -65,7 +65,7 @@ uint64_t tokens_hash(const char *p, size_t n)
 
 static int same(const struct tokens *t, const struct token_slot *s, const char *p, size_t len)
 {
-    const uint64_t *w = t->words.a + s->text;
+    const uint64_t *w = len ? t->words.a + s->text : NULL;
 
     for (; len >= 8; len -= 8, p += 8)
         if (*w++ != load(p))
