@@ -95,11 +95,13 @@ static int run_fake(const struct fake *f, int ready)
         return 4;
     if (f->deaf)
         pause();
-    socket_path(a.sun_path, getpid());
-    if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 1))
+    socket_path(path, getpid());
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s.tmp",
+             path); /* as a JVM does: it listens before it is there */
+    if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 1) || rename(a.sun_path, path))
         return 5;
     rc = serve(fd, f->answer);
-    unlink(a.sun_path);
+    unlink(path);
     return rc;
 }
 
