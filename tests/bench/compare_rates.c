@@ -81,7 +81,7 @@ static int draw(const char *path, unsigned trials)
     struct kernels_trace t = {.s = &s};
     struct err e = {0};
 
-    if (open_session(&s, path, &e)) {
+    if (open_session(&s, path, NULL, &e)) {
         fprintf(stderr, "compare_rates: %s\n", e.msg);
         return 1;
     }
