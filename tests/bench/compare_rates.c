@@ -8,6 +8,7 @@
 #include "../unit/kernels_simulation.h"
 
 #include "analyze/open.h"
+#include "collect/gpu_rest.h"
 
 /* The first of 30 functions has so many samples, of 3,000 a sixth of all; all of a run vary by 2 % together.
  */
@@ -81,7 +82,7 @@ static int draw(const char *path, unsigned trials)
     struct kernels_trace t = {.s = &s};
     struct err e = {0};
 
-    if (open_session(&s, path, NULL, &e)) {
+    if (open_session(&s, path, gpu_rest_take, &e)) {
         fprintf(stderr, "compare_rates: %s\n", e.msg);
         return 1;
     }
