@@ -245,4 +245,22 @@ static inline const struct finding *case_found(struct rules_case *x, const char 
     return &x->f.list.a[0];
 }
 
+/* A test has a case of its own as its state. */
+static inline int case_setup(void **state)
+{
+    static struct rules_case the_case;
+
+    case_init(&the_case);
+    *state = &the_case;
+    return 0;
+}
+
+static inline int case_teardown(void **state)
+{
+    case_release(*state);
+    return 0;
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, case_setup, case_teardown)
+
 #endif

@@ -2,21 +2,6 @@
 /* Each rule that looks at CPUs and waits: a session that it is silent on, one that it speaks of. */
 #include "rules_fixture.h"
 
-static struct rules_case the_case;
-
-static int setup(void **state)
-{
-    case_init(&the_case);
-    *state = &the_case;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    case_release(*state);
-    return 0;
-}
-
 static void loader_wait(void **state)
 {
     struct rules_case *x = *state;
@@ -580,7 +565,6 @@ static void too_few_steps(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(loader_wait),
         T(loader_wait_without_wakers),

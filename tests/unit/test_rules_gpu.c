@@ -4,21 +4,6 @@
 
 #define US 1000ull
 
-static struct rules_case the_case;
-
-static int setup(void **state)
-{
-    case_init(&the_case);
-    *state = &the_case;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    case_release(*state);
-    return 0;
-}
-
 static void add(struct rules_case *x, struct gpu_work w, uint64_t at_us, uint64_t us, uint64_t id)
 {
     *vec_push(&x->s.store.events) = (struct event){.kind = EVENT_GPU,
@@ -431,7 +416,6 @@ static void many_devices(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(quiet),
         T(gaps),

@@ -2,21 +2,6 @@
 /* Each rule that looks at metrics and the topology: a session that it is silent on, one that it speaks of. */
 #include "rules_fixture.h"
 
-static struct rules_case the_case;
-
-static int setup(void **state)
-{
-    case_init(&the_case);
-    *state = &the_case;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    case_release(*state);
-    return 0;
-}
-
 /* A counter with the same increase in each of the ten seconds. */
 static void each_second(struct rules_case *x, enum metric_id id, uint32_t task, uint64_t value)
 {
@@ -361,7 +346,6 @@ static void without_a_topology(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(io_bound),           T(io_bound_main_thread),
         T(throttled),          T(oversubscribed),

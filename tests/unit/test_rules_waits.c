@@ -2,21 +2,6 @@
 /* What rules say of waits: for whom, held up in what. */
 #include "rules_fixture.h"
 
-static struct rules_case the_case;
-
-static int setup(void **state)
-{
-    case_init(&the_case);
-    *state = &the_case;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    case_release(*state);
-    return 0;
-}
-
 /* A pool of threads is no loader; its workers' own work may be what is sent to them. */
 static void pool_workers(void **state)
 {
@@ -239,7 +224,6 @@ static void not_recorded(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(pool_workers), T(native_places), T(other_end),    T(sent_by_interrupt),
         T(far_end),      T(idle_loop),     T(python_lock),  T(lock_of_many),
