@@ -298,19 +298,21 @@ static void collectors_write(const struct meta *m, const struct store *s, struct
     counters_write(m, s, NULL, w);
 }
 
+void meta_artifact_write(const struct meta_artifact *a, struct json_writer *w)
+{
+    json_object(w, NULL);
+    json_str(w, "kind", a->kind);
+    json_str(w, "path", a->path);
+    json_u64(w, "size", a->size);
+    json_str(w, "sha256", a->sha256);
+    json_end_object(w);
+}
+
 static void artifacts_write(const struct meta *m, struct json_writer *w)
 {
     json_array(w, "artifacts");
-    for (size_t i = 0; i < m->artifacts.n; i++) {
-        const struct meta_artifact *a = &m->artifacts.a[i];
-
-        json_object(w, NULL);
-        json_str(w, "kind", a->kind);
-        json_str(w, "path", a->path);
-        json_u64(w, "size", a->size);
-        json_str(w, "sha256", a->sha256);
-        json_end_object(w);
-    }
+    for (size_t i = 0; i < m->artifacts.n; i++)
+        meta_artifact_write(&m->artifacts.a[i], w);
     json_end_array(w);
 }
 

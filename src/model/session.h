@@ -57,6 +57,9 @@ int meta_is_imported(const struct meta *m);               /* others recorded it:
 int meta_parse(struct meta *m, const char *text, size_t n, struct err *e);
 /* The text of meta.json; store (may be NULL) gives counters and quality. */
 void meta_write(const struct meta *m, const struct store *s, struct buf *out);
+struct json_writer;
+void meta_artifact_write(const struct meta_artifact *a,
+                         struct json_writer *w); /* an element of "artifacts" */
 
 /* ---- writing ---- */
 

@@ -18,14 +18,8 @@ static void list(struct json_writer *w, const struct json_value *old, const stru
     for (size_t i = 0; i < found->artifacts.n; i++) {
         const struct meta_artifact *a = &found->artifacts.a[i];
 
-        if (!*a->sha256)
-            continue;
-        json_object(w, NULL);
-        json_str(w, "kind", a->kind);
-        json_str(w, "path", a->path);
-        json_u64(w, "size", a->size);
-        json_str(w, "sha256", a->sha256);
-        json_end_object(w);
+        if (*a->sha256)
+            meta_artifact_write(a, w);
     }
     json_end_array(w);
 }

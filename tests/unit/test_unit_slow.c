@@ -388,14 +388,14 @@ static int teardown(void **state)
     return 0;
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define SLOW(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(held_up_by_the_gil), T(overlapping),   T(queueing_follows), T(followed),
-        T(joined_units),       T(as_a_profile),  T(none_slow),        T(the_rule),
-        T(few_units),          T(of_one_thread), T(idle_servers),     T(phases),
+        SLOW(held_up_by_the_gil), SLOW(overlapping),   SLOW(queueing_follows), SLOW(followed),
+        SLOW(joined_units),       SLOW(as_a_profile),  SLOW(none_slow),        SLOW(the_rule),
+        SLOW(few_units),          SLOW(of_one_thread), SLOW(idle_servers),     SLOW(phases),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
