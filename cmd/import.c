@@ -234,9 +234,7 @@ static int read_packed(struct import *im, const struct import_opts *o, const cha
     return rc;
 }
 
-/* An archive of a directory that an importer reads; a format whose files may be archives, too, is asked for
- * by
- * --from. */
+/* An archive of a directory that an importer reads, and not a file of the format that --from asks for. */
 static int is_packed(const struct import_opts *o, const char *path)
 {
     const struct importer *x = o->from ? importer_find(o->from, NULL) : NULL;

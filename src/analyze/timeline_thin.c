@@ -3,6 +3,8 @@
  */
 #include "analyze/timeline_job.h"
 
+#include "base/lower.h"
+
 #define FIRST_NS  1000 /* the finest resolution that is tried ... */
 #define DOUBLINGS 40   /* ... and how often it is doubled: to 12 days */
 
@@ -164,16 +166,8 @@ static void fill_from_event(struct timeline_job *j, struct timeline_span *span, 
 /* Takes what of a gap is of other states than its own from that, and gives it to them. */
 static void share_out(const struct timeline_job *j, const struct raw_span *r, uint64_t *ns)
 {
-    size_t raw = (size_t)(r - j->raws.a), low = 0, high = j->gap_parts.n;
+    size_t raw = (size_t)(r - j->raws.a), low = lower_bound(j->gap_parts, raw, raw);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (j->gap_parts.a[middle].raw < raw)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     for (; low < j->gap_parts.n && j->gap_parts.a[low].raw == raw; low++) {
         ns[j->gap_parts.a[low].state] += j->gap_parts.a[low].ns;
         ns[r->state] -= j->gap_parts.a[low].ns;

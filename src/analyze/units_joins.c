@@ -2,6 +2,8 @@
 /* Which thread works on which piece of work. */
 #include "analyze/units.h"
 
+#include "base/lower.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,15 +124,5 @@ void units_take_joins(struct units *u, const struct session *s)
 
 size_t units_first_join(const struct units *u, size_t unit)
 {
-    size_t low = 0, high = u->joins.n;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (u->joins.a[mid].unit < unit)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return lower_bound(u->joins, unit, unit);
 }

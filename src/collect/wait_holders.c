@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/lower.h"
 #include "platform/bpf.h"
 
 #include <ctype.h>
@@ -148,16 +149,8 @@ int wait_holders_read_all(struct wait_holders *h, uint64_t now)
 
 size_t wait_holders_of(const struct wait_holders *h, uint64_t ino, size_t *first)
 {
-    size_t lo = 0, hi = h->list.n, n = 0;
+    size_t lo = lower_bound(h->list, ino, ino), n = 0;
 
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (h->list.a[mid].ino < ino)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
     *first = lo;
     while (lo + n < h->list.n && h->list.a[lo + n].ino == ino)
         n++;

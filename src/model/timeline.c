@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/timeline.h"
 
+#include "base/lower.h"
+
 #include "model/frames.h"
 
 static const char *const names[TIMELINE_STATES] = {
@@ -53,16 +55,8 @@ void timeline_release(struct timeline *t)
 
 size_t timeline_parts(const struct timeline *t, uint32_t span, const struct timeline_part **parts)
 {
-    size_t low = 0, high = t->parts.n, n = 0;
+    size_t low = lower_bound(t->parts, span, span), n = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (t->parts.a[middle].span < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     *parts = t->parts.a + low;
     while (low + n < t->parts.n && t->parts.a[low + n].span == span)
         n++;

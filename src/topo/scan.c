@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/lower.h"
 #include "base/map.h"
 #include "model/redact.h"
 #include "topo/cmdlines.h"
@@ -581,15 +582,7 @@ void scan_release(struct scan *s)
 
 const struct scan_process *scan_find(const struct scan *s, int pid)
 {
-    size_t from = 0, to = s->processes.n;
+    size_t from = lower_bound(s->processes, pid, pid);
 
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-
-        if (s->processes.a[mid].pid < pid)
-            from = mid + 1;
-        else
-            to = mid;
-    }
     return from < s->processes.n && s->processes.a[from].pid == pid ? &s->processes.a[from] : NULL;
 }

@@ -4,6 +4,7 @@
  * slices on its track, samples are perf samples, marks and metrics have tracks below their process, a wake-up
  * is a flow.
  */
+#include "base/lower.h"
 #include "base/proto.h"
 #include "exchange/export/export.h"
 #include "exchange/export/perfetto_fields.h"
@@ -404,18 +405,10 @@ static int is_shown(const struct writer *w, const struct timeline_span *s)
 
 static void put_launches(struct writer *w, uint32_t item, const struct timeline_span *s)
 {
-    size_t low = 0, high = w->launches.n;
+    size_t low = lower_bound(w->launches, call, item);
 
     if (is_shown(w, s))
         proto_fixed64(w->out, PF_EVENT_FLOW_END, launch_flow(item));
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (w->launches.a[mid].call < item)
-            low = mid + 1;
-        else
-            high = mid;
-    }
     for (; low < w->launches.n && w->launches.a[low].call == item; low++)
         proto_fixed64(w->out, PF_EVENT_FLOW, launch_flow(w->launches.a[low].ran));
 }
