@@ -2,6 +2,7 @@
 #include "model/findings.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -109,6 +110,18 @@ static void finding_json(const struct findings *f, const struct finding *x, stru
     json_str(w, "certainty_why", x->why);
     json_str(w, "within", x->within ? f->list.a[x->within - 1].id : NULL);
     json_end_object(w);
+}
+
+void finding_within(const struct finding *x, struct buf *out)
+{
+    uint64_t elsewhere = x->total_ns - x->cost_ns;
+    char ns[32];
+
+    units_duration(ns, sizeof(ns), elsewhere);
+    if (x->within_ns >= elsewhere)
+        buf_addf(out, "%s of it are counted in finding %zu.", ns, x->within);
+    else
+        buf_addf(out, "%s of it are counted in others, most in finding %zu.", ns, x->within);
 }
 
 void findings_json(const struct findings *f, struct json_writer *w)

@@ -47,8 +47,9 @@ struct finding {
     uint8_t weight; /* the greater claims first: a wait for the loader before the same wait called a wait */
     uint32_t lanes; /* of so many who each have a time of their own, such as devices, it costs the average;
                        0: it is of the wall time itself */
-    uint64_t least_ns; /* it is dropped where others leave it less */
-    size_t within;     /* index + 1 of another one that counts most of its time; 0: none */
+    uint64_t least_ns;  /* it is dropped where others leave it less */
+    size_t within;      /* index + 1 of another one that counts most of its time; 0: none */
+    uint64_t within_ns; /* so much of it at most */
     VEC(struct finding_claim) claims;
 };
 
@@ -87,5 +88,8 @@ size_t findings_count(const struct findings *f, unsigned check_state);
 
 /* Members of the open object: findings, checks, wall_ns, findings_ns. */
 void findings_json(const struct findings *f, struct json_writer *w);
+
+/* Appends the sentence that says where the rest of x's time is counted; only of one with `within`. */
+void finding_within(const struct finding *x, struct buf *out);
 
 #endif

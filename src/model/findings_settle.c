@@ -288,6 +288,7 @@ static void place_within(struct findings *f)
             if (ns > most) {
                 most = ns;
                 x->within = k + 1;
+                x->within_ns = ns < f->list.a[k].cost_ns ? ns : f->list.a[k].cost_ns;
             }
         }
     }

@@ -131,9 +131,10 @@ static void put_finding(struct report_doc *d, size_t i)
                  isnan(x->share) ? "share unknown" : units_share(share, sizeof(share), x->share));
     buf_addstr(d->out, "\n\n");
     report_plain(d, x->evidence);
-    if (x->within)
-        buf_addf(d->out, " %s of it are counted in finding %zu.",
-                 units_duration(ns, sizeof(ns), x->total_ns - x->cost_ns), x->within);
+    if (x->within) {
+        buf_addstr(d->out, " ");
+        finding_within(x, d->out);
+    }
     buf_addstr(d->out, "\n\n**What to do:** ");
     report_plain(d, x->advice);
     buf_addf(d->out, "\n\n`%s`, severity %s, %s", x->id, finding_severity_name(x->severity),

@@ -288,15 +288,17 @@ static void finding(const struct report *r, size_t i, const struct text_style *s
                     struct buf *out)
 {
     const struct finding *x = &r->findings.list.a[i];
-    struct buf head = {0};
-    char ns[40];
+    struct buf head = {0}, within = {0};
 
     finding_title(r, i, style, out);
     buf_addstr(out, "    ");
     wrap(out, x->evidence, style, 4, 4);
-    if (x->within)
-        buf_addf(out, "    %s of it are counted in %zu.\n",
-                 units_duration(ns, sizeof(ns), x->total_ns - x->cost_ns), x->within);
+    if (x->within) {
+        buf_addstr(out, "    ");
+        finding_within(x, &within);
+        wrap(out, buf_str(&within), style, 4, 4);
+        buf_release(&within);
+    }
     buf_addf(out, "    %s→%s ", on(style, "\033[36m"), off(style));
     wrap(out, x->advice, style, 6, 6);
     buf_addf(out, "    %s", on(style, "\033[2m"));

@@ -82,6 +82,29 @@ static void part_of_another(void **state)
     assert_int_equal(of("big")->within, 0);
 }
 
+static void says_within(const char *id, const char *want)
+{
+    struct buf text = {0};
+
+    finding_within(of(id), &text);
+    assert_string_equal(buf_str(&text), want);
+    buf_release(&text);
+}
+
+/* What one alone has of it is told as that one's, what several have as of several. */
+static void part_of_two(void **state)
+{
+    add("big", 9, 0, 400);
+    add("mid", 8, 400, 600);
+    add("small", 5, 100, 620);
+    add("inner", 5, 50, 350);
+    findings_settle(&f);
+    assert_int_equal(of("small")->cost_ns, 20);
+    assert_int_equal(of("small")->within, 1);
+    says_within("small", "500 ns of it are counted in others, most in finding 1.");
+    says_within("inner", "300 ns of it are counted in finding 1.");
+}
+
 /* Its own claims overlap: counted once. */
 static void own_overlap(void **state)
 {
@@ -225,11 +248,17 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(more_specific_first), T(only_where),
-        T(part_of_another),     T(own_overlap),
-        T(bounded_claims),      T(outside_of_the_wall_time),
-        T(too_little_is_left),  T(without_time),
-        T(random_claims),       T(lanes),
+        T(more_specific_first),
+        T(only_where),
+        T(part_of_another),
+        T(part_of_two),
+        T(own_overlap),
+        T(bounded_claims),
+        T(outside_of_the_wall_time),
+        T(too_little_is_left),
+        T(without_time),
+        T(random_claims),
+        T(lanes),
         T(lanes_and_wall),
     };
 
