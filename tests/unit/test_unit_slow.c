@@ -308,6 +308,36 @@ static void the_rule(void **state)
     assert_int_equal(x->f.list.n, 1); /* queued for 10 ms more is not what makes them slow */
 }
 
+/* A loader's worker has a batch ready, and the thread that would send it waits for the worker's GIL. */
+static void in_another_process(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t worker = case_task(x, 20, 20, 0, "worker"), feeder = case_task(x, 20, 21, 0, "worker");
+    uint32_t wait = PY({"train", "train.py"}), work = PY({"transform", "train.py"}),
+             feed = PY({"feed", "q.py"});
+    const struct finding *f;
+    char name[32];
+
+    for (unsigned i = 0; i < TYPICAL + SLOW_ONES; i++) {
+        uint64_t at = i * 200, gil = i < TYPICAL ? 0 : 80;
+
+        snprintf(name, sizeof(name), "step %u", i);
+        case_mark(x, name, at, 10 + gil);
+        x->s.store.events.a[x->s.store.events.n - 1].task = x->lead;
+        if (gil) {
+            case_wait(x, x->lead, wait, at + 5, gil,
+                      (struct waiting){.reason = WAIT_SOCKET, .waker = feeder});
+            case_wait(x, feeder, feed, at + 5, gil,
+                      (struct waiting){EVENT_GIL, WAIT_GIL, worker, work, NULL});
+        }
+    }
+    f = case_found(x, "slow-units");
+    assert_string_equal(f->title, "Slow steps wait for Python's GIL, held in transform, in worker[20]");
+    assert_string_equal(f->process, "worker[20]");
+    assert_null(strstr(f->advice, "process of its own")); /* it is in one */
+    assert_non_null(strstr(f->advice, "worker[20]"));
+}
+
 /* Of one thread that has several at a time nobody can tell for which it worked. */
 static void of_one_thread(void **state)
 {
@@ -393,9 +423,19 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SLOW(held_up_by_the_gil), SLOW(overlapping),   SLOW(queueing_follows), SLOW(followed),
-        SLOW(joined_units),       SLOW(as_a_profile),  SLOW(none_slow),        SLOW(the_rule),
-        SLOW(few_units),          SLOW(of_one_thread), SLOW(idle_servers),     SLOW(phases),
+        SLOW(held_up_by_the_gil),
+        SLOW(overlapping),
+        SLOW(queueing_follows),
+        SLOW(followed),
+        SLOW(joined_units),
+        SLOW(as_a_profile),
+        SLOW(none_slow),
+        SLOW(the_rule),
+        SLOW(in_another_process),
+        SLOW(few_units),
+        SLOW(of_one_thread),
+        SLOW(idle_servers),
+        SLOW(phases),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

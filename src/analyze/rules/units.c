@@ -119,23 +119,6 @@ static void claim(struct finding *x, const struct rule_data *d, const struct uni
 
 /* ---- what it says ---- */
 
-static char *advice(unsigned cause, const char *func, const char *kind, const char *longest)
-{
-    if (cause == UNIT_GIL)
-        return mem_printf("Run %s in a process of its own, in native code that gives the GIL up, or with a "
-                          "free-threaded Python; or make it cheaper.",
-                          *func ? func : "what holds it");
-    if (cause == UNIT_NO_CPU)
-        return mem_strdup(
-            "Fewer threads at a time, or CPUs of its own (cpusets, taskset); see what else runs on this "
-            "machine.");
-    if (cause == UNIT_RAN || cause == UNIT_OTHER)
-        return mem_printf("Make %s cheaper for them, or do it ahead; look at one: wprof show --only '%s:%s'.",
-                          *func ? func : "that", kind, longest);
-    return mem_printf("Look at one of them: wprof show --waits --only '%s:%s', wprof render --view timeline.",
-                      kind, longest);
-}
-
 /* The longest unit's place in the list of all. */
 static const struct unit *longest(const struct unit_slow *slow, const struct units *u)
 {
@@ -148,6 +131,44 @@ static const struct unit *longest(const struct unit_slow *slow, const struct uni
             most = x;
     }
     return most;
+}
+
+/* The thread that the cause is of, where that is in another process than the unit, whose thread waits for it:
+ * a data loader's worker. */
+static uint32_t elsewhere(const struct rule_data *d, const struct unit_slow *slow, unsigned cause)
+{
+    uint32_t task = unit_slow_task(slow, cause), of = longest(slow, &d->units)->task;
+    const struct tasks *tasks = &d->s->store.tasks;
+
+    return task && of && !task_same_process(&tasks->list.a[task - 1], &tasks->list.a[of - 1]) ? task : 0;
+}
+
+static char *gil_advice(const char *func, const char *process)
+{
+    if (process)
+        return mem_printf(
+            "Make %s cheaper, or do it in native code that gives the GIL up: what another thread "
+            "of %s has ready is not handed over before.",
+            func, process);
+    return mem_printf("Run %s in a process of its own, in native code that gives the GIL up, or with a "
+                      "free-threaded Python; or make it cheaper.",
+                      func);
+}
+
+static char *advice(unsigned cause, const char *func, const char *process, const char *kind,
+                    const char *longest)
+{
+    if (cause == UNIT_GIL)
+        return gil_advice(*func ? func : "what holds it", process);
+    if (cause == UNIT_NO_CPU)
+        return mem_strdup(
+            "Fewer threads at a time, or CPUs of its own (cpusets, taskset); see what else runs on this "
+            "machine.");
+    if (cause == UNIT_RAN || cause == UNIT_OTHER)
+        return mem_printf("Make %s cheaper for them, or do it ahead; look at one: wprof show --only '%s:%s'.",
+                          *func ? func : "that", kind, longest);
+    return mem_printf("Look at one of them: wprof show --waits --only '%s:%s', wprof render --view timeline.",
+                      kind, longest);
 }
 
 static void where(struct finding *x, const struct rule_data *d, const struct unit_slow *slow, unsigned cause)
@@ -172,20 +193,25 @@ static void tell(struct finding *x, const struct rule_data *d, const struct unit
     const struct unit *most = longest(slow, &d->units);
     size_t n = slow->side[COMPARISON_NEW].units.n;
     uint32_t line, node = unit_slow_place(slow, &d->places, cause, &line);
-    struct buf does = {0}, text = {0};
+    uint32_t other = elsewhere(d, slow, cause);
+    struct buf does = {0}, text = {0}, process = {0};
     struct words w = {0};
     struct overlaps o;
     int alike;
 
     unit_slow_does(slow, &d->places, cause, &does);
+    if (other) {
+        lead_name(&d->s->store, other, &process);
+        buf_addf(&does, ", in %s", buf_str(&process));
+    }
     x->title = mem_printf("Slow %s%s %s", kind, unit_plural(kind), buf_str(&does));
     unit_slow_words(slow, &d->places, kind, cause, &text);
     if (cause == UNIT_RAN && unit_slow_queue_follows(slow))
         buf_addf(&text, " So they wait for a CPU longer, too, as others use them: %s more each.",
                  words_ns(&w, (uint64_t)unit_slow_more(slow, UNIT_NO_CPU)));
     x->evidence = buf_detach(&text);
-    x->advice = advice(cause, node ? places_func(&d->places, node) : "", kind,
-                       strtab_get(&d->units.strings, most->id));
+    x->advice = advice(cause, node ? places_func(&d->places, node) : "", other ? buf_str(&process) : NULL,
+                       kind, strtab_get(&d->units.strings, most->id));
     overlaps(&o, d);
     alike = are_many(o.within, &o) && !d->units.joins.n;
     x->why = mem_printf(
@@ -203,6 +229,7 @@ static void tell(struct finding *x, const struct rule_data *d, const struct unit
     x->least_ns = cause == UNIT_NO_CPU ? (uint64_t)(LEAST * (double)d->wall_ns) : 1;
     where(x, d, slow, cause);
     claim(x, d, slow, cause);
+    buf_release(&process);
     buf_release(&does);
 }
 
