@@ -157,6 +157,39 @@ const struct metrics_sum *metrics_sums_find(const struct metrics_sums *x, uint32
     return at ? &x->list.a[*at - 1] : NULL;
 }
 
+int metrics_sums_is_machine(const struct metrics_sums *x, uint32_t task)
+{
+    const struct origins *o = &x->s->store.origins;
+    const struct tasks *tasks = &x->s->store.tasks;
+
+    if (!task || task > tasks->list.n || tasks->list.a[task - 1].tid)
+        return !task;
+    for (size_t i = 0; i < o->list.n; i++)
+        if (o->list.a[i].machine == task)
+            return 1;
+    return 0;
+}
+
+uint32_t metrics_sums_machine(const struct metrics_sums *x)
+{
+    const struct origins *o = &x->s->store.origins;
+    uint32_t only = 0;
+
+    for (size_t i = 0; i < o->list.n; i++) {
+        uint32_t machine = o->list.a[i].machine;
+
+        if (only && machine && machine != only)
+            return METRICS_MACHINES;
+        only = machine ? machine : only;
+    }
+    return only;
+}
+
+const struct metrics_sum *metrics_sums_of_machine(const struct metrics_sums *x, enum metric_id id)
+{
+    return metrics_sums_find(x, metrics_sums_machine(x), id);
+}
+
 uint64_t metrics_sums_total(const struct metrics_sums *x, uint32_t task, enum metric_id id)
 {
     const struct metrics_sum key = {.task = task, .id = id};

@@ -14,7 +14,7 @@
  * second, `last` too, total the whole increase. Gauges: total is nothing. Intervals shorter than a tenth of a
  * second count in mean and total alone. */
 struct metrics_sum {
-    uint32_t task; /* 0: the machine */
+    uint32_t task; /* 0: the machine; in a session of several recordings a task stands for each machine */
     uint16_t cpu;  /* METRIC_ANY_CPU: not known, or of no CPU */
     enum metric_id id;
     double least, mean, most, last;
@@ -35,6 +35,16 @@ void metrics_sums_release(struct metrics_sums *x);
 
 /* Of all CPUs together: NULL where it was not measured. For metrics of CPUs the one with METRIC_ANY_CPU. */
 const struct metrics_sum *metrics_sums_find(const struct metrics_sums *x, uint32_t task, enum metric_id id);
+
+/* Whether what is of this task was measured of a machine. */
+int metrics_sums_is_machine(const struct metrics_sums *x, uint32_t task);
+
+/* The task of the machine that the session is of; METRICS_MACHINES: it is of several. */
+#define METRICS_MACHINES UINT32_MAX
+uint32_t metrics_sums_machine(const struct metrics_sums *x);
+
+/* Of that machine, as metrics_sums_find(); NULL, too, where there are several. */
+const struct metrics_sum *metrics_sums_of_machine(const struct metrics_sums *x, enum metric_id id);
 
 /* A counter's total over all CPUs; METRICS_NONE where none was measured. */
 #define METRICS_NONE UINT64_MAX

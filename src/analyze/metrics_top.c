@@ -20,18 +20,6 @@ static char *name_of(const struct metrics_sums *x, const struct task *task)
     return origins_task_name(&x->s->store, task, "?");
 }
 
-/* In a session of several recordings a task stands for each machine. */
-static int is_machine(const struct metrics_sums *x, uint32_t id)
-{
-    const struct origins *o = &x->s->store.origins;
-    const struct task *t = task_of(x, id);
-
-    for (size_t i = 0; t && !t->tid && i < o->list.n; i++)
-        if (o->list.a[i].machine == id)
-            return 1;
-    return !id;
-}
-
 static uint32_t pid_of(const struct task *t)
 {
     return t->ns_pid ? t->ns_pid : t->pid;
@@ -77,7 +65,7 @@ static const char *whose(const struct metrics_sums *x, const struct metrics_sum 
 
     if (of & METRIC_GPU)
         return "gpu";
-    if (is_machine(x, m->task))
+    if (metrics_sums_is_machine(x, m->task))
         return "machine";
     if (of & METRIC_CGROUP)
         return "cgroup";
@@ -145,18 +133,12 @@ static char *machine_title(const struct metrics_sums *x, const struct metrics_su
 {
     const struct metric *metric = metrics_get(m->id);
     const struct task *task = task_of(x, m->task);
-    const struct origins *o = &x->s->store.origins;
-    uint32_t first = 0, others = 0;
     char *title = m->cpu != METRIC_ANY_CPU
                       ? mem_printf("%s: %s %u", metric->title, metrics_part(metric), m->cpu)
                       : mem_strdup(metric->title),
          *whole;
 
-    for (size_t i = 0; i < o->list.n; i++) {
-        first = first ? first : o->list.a[i].machine;
-        others |= o->list.a[i].machine && o->list.a[i].machine != first;
-    }
-    if (!task || !others)
+    if (!task || metrics_sums_machine(x) != METRICS_MACHINES)
         return title;
     whole = titled(title, mem_strdup(strtab_get(&x->s->store.strings, task->comm)));
     free(title);
@@ -186,7 +168,7 @@ void metrics_table_machine(struct table *t, const struct metrics_sums *x, int cg
     for (size_t i = 0; i < x->list.n; i++) {
         const struct metrics_sum *m = &x->list.a[i];
 
-        if (cgroup ? m->task && metrics_get(m->id)->of & METRIC_CGROUP : is_machine(x, m->task))
+        if (cgroup ? m->task && metrics_get(m->id)->of & METRIC_CGROUP : metrics_sums_is_machine(x, m->task))
             fill_machine(table_add(t), x, m, cgroup);
     }
 }
@@ -221,7 +203,7 @@ static void list_used(struct used_list *out, const struct metrics_sums *x, unsig
         const struct metrics_sum *m = &x->list.a[i];
         uint64_t first, second;
 
-        if (m->task == last || is_machine(x, m->task) || !(metrics_get(m->id)->of & of))
+        if (m->task == last || metrics_sums_is_machine(x, m->task) || !(metrics_get(m->id)->of & of))
             continue;
         last = m->task;
         first = metrics_sums_total(x, m->task, a);

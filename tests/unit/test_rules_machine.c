@@ -101,6 +101,30 @@ static void minor_faults(void **state)
     assert_int_equal(case_found(x, "minor-faults")->cost_ns, 300 * MS);
 }
 
+/* In a session of several recordings a task stands for the machine: what it says is of all that runs there.
+ */
+static void merged_machine(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t machine = case_task(x, 0, 0, 0, "host");
+
+    *vec_push(&x->s.store.origins.list) = (struct origin){.machine = machine};
+    *vec_push(&x->s.store.origins.list) = (struct origin){.machine = machine};
+    each_second(x, METRIC_ID_FAULTS_MINOR, x->lead, 30000);
+    each_second(x, METRIC_ID_FAULTS_MINOR, machine, 300000);
+    for (unsigned i = 0; i < 10; i++) {
+        case_metric(x, METRIC_ID_FAULTS_MAJOR, x->lead, i, 5);
+        case_metric(x, METRIC_ID_FAULTS_MAJOR, machine, i, 1000);
+        case_metric(x, METRIC_ID_SCHED_RUNNING, machine, i, 9 - i % 2);
+    }
+    case_is(x, "minor-faults", CHECK_CLEAN);
+    case_is(x, "major-faults", CHECK_CLEAN);
+    tasks_get(&x->s.store.tasks, x->lead)->cpu_ns = 5 * SEC;
+    each_second(x, METRIC_ID_SCHED_DELAY, x->lead, 300 * MS);
+    case_wait(x, x->lead, 0, 1000, 700, (struct waiting){.kind = EVENT_RUNQ});
+    assert_non_null(strstr(case_found(x, "oversubscribed")->evidence, "threads of the machine"));
+}
+
 static struct graph_node *numa(struct rules_case *x, int64_t id)
 {
     return graph_numbered(&x->g, GRAPH_NUMA, id);
@@ -347,17 +371,12 @@ static void without_a_topology(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(io_bound),           T(io_bound_main_thread),
-        T(throttled),          T(oversubscribed),
-        T(delay_of_few),       T(major_faults),
-        T(minor_faults),       T(numa_remote),
-        T(pcie_width),         T(gpu_on_another_node),
-        T(nccl_tcp),           T(rdma_retransmit),
-        T(without_a_topology), T(cpu_bound),
-        T(gpu_memory),         T(gpu_slowdown),
-        T(gpu_power_cap),      T(pcie_busy),
-        T(memory_bound),       T(memory_traffic),
-        T(rdma_no_peer),       T(network_latency),
+        T(io_bound),        T(io_bound_main_thread), T(throttled),           T(oversubscribed),
+        T(delay_of_few),    T(major_faults),         T(minor_faults),        T(merged_machine),
+        T(numa_remote),     T(pcie_width),           T(gpu_on_another_node), T(nccl_tcp),
+        T(rdma_retransmit), T(without_a_topology),   T(cpu_bound),           T(gpu_memory),
+        T(gpu_slowdown),    T(gpu_power_cap),        T(pcie_busy),           T(memory_bound),
+        T(memory_traffic),  T(rdma_no_peer),         T(network_latency),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,13 +150,14 @@ static void check_intruder(struct rule_run *r, const struct rule_data *d, const 
 
 static void check_swap(struct rule_run *r, const struct rule_data *d)
 {
-    const struct metrics_sum *in = metrics_sums_find(&d->sums, 0, METRIC_ID_MEMORY_SWAPPED_IN);
+    const struct metrics_sum *in = metrics_sums_of_machine(&d->sums, METRIC_ID_MEMORY_SWAPPED_IN);
     double own = 0;
     struct finding *x;
     char size[32];
 
     for (size_t i = 0; i < d->sums.list.n; i++)
-        if (d->sums.list.a[i].task && d->sums.list.a[i].id == METRIC_ID_MEMORY_SWAP)
+        if (d->sums.list.a[i].id == METRIC_ID_MEMORY_SWAP &&
+            !metrics_sums_is_machine(&d->sums, d->sums.list.a[i].task))
             own += d->sums.list.a[i].most;
     if (!in || in->total <= 0 || own <= 0)
         return;

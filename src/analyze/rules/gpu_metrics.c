@@ -208,11 +208,12 @@ void check_gpu_copy_rate(struct rule_run *r, const struct rule_data *d)
 static uint64_t machine_in(const struct rule_data *d, enum metric_id id, const struct event *like)
 {
     uint32_t name = strtab_find(&d->s->store.strings, metrics_get(id)->name);
+    uint32_t machine = metrics_sums_machine(&d->sums);
 
     for (size_t i = 0; name && i < d->s->store.events.n; i++) {
         const struct event *ev = &d->s->store.events.a[i];
 
-        if (ev->kind == EVENT_METRIC && ev->metric == name && !ev->task && ev->ts == like->ts)
+        if (ev->kind == EVENT_METRIC && ev->metric == name && ev->task == machine && ev->ts == like->ts)
             return ev->value;
     }
     return 0;

@@ -10,19 +10,24 @@
 enum { SEEN_LEAST = 20 };
 
 /* A counter's whole increase over all tasks but the machine's; -1: it was not measured. */
+static int is_of_process(const struct rule_data *d, uint32_t task)
+{
+    return !metrics_sums_is_machine(&d->sums, task);
+}
+
 static double total(const struct rule_data *d, enum metric_id id)
 {
     double sum = -1;
 
     for (size_t i = 0; i < d->sums.list.n; i++)
-        if (d->sums.list.a[i].id == id && d->sums.list.a[i].task)
+        if (d->sums.list.a[i].id == id && is_of_process(d, d->sums.list.a[i].task))
             sum = (sum < 0 ? 0 : sum) + d->sums.list.a[i].total;
     return sum;
 }
 
 static double machine_total(const struct rule_data *d, enum metric_id id)
 {
-    const struct metrics_sum *m = metrics_sums_find(&d->sums, 0, id);
+    const struct metrics_sum *m = metrics_sums_of_machine(&d->sums, id);
 
     return m ? m->total : -1;
 }
@@ -39,7 +44,8 @@ static uint32_t most_of(const struct rule_data *d, enum metric_id id)
     uint32_t task = 0;
 
     for (size_t i = 0; i < d->sums.list.n; i++)
-        if (d->sums.list.a[i].id == id && d->sums.list.a[i].task && d->sums.list.a[i].total > most) {
+        if (d->sums.list.a[i].id == id && d->sums.list.a[i].total > most &&
+            is_of_process(d, d->sums.list.a[i].task)) {
             most = d->sums.list.a[i].total;
             task = d->sums.list.a[i].task;
         }
@@ -219,7 +225,7 @@ static void tell_oversubscribed(struct finding *x, const struct rule_data *d, do
 
 void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
 {
-    const struct metrics_sum *running = metrics_sums_find(&d->sums, 0, METRIC_ID_SCHED_RUNNING);
+    const struct metrics_sum *running = metrics_sums_of_machine(&d->sums, METRIC_ID_SCHED_RUNNING);
     double delay = total(d, METRIC_ID_SCHED_DELAY), cpu = cpus_used(d) * (double)d->wall_ns, share;
     double most = rule_threshold(r, "threads") * cpus_allowed(d);
     double own = d->wall_ns ? (cpu + (delay > 0 ? delay : 0)) / (double)d->wall_ns : 0;
@@ -282,7 +288,8 @@ static double increase_after(const struct rule_data *d, enum metric_id id, uint6
     for (size_t i = 0; i < d->s->store.events.n; i++) {
         const struct event *ev = &d->s->store.events.a[i];
 
-        if (ev->kind == EVENT_METRIC && name && ev->metric == name && ev->task && ev->ts >= from)
+        if (ev->kind == EVENT_METRIC && name && ev->metric == name && ev->ts >= from &&
+            is_of_process(d, ev->task))
             sum += (double)ev->value;
     }
     return sum;
