@@ -6,6 +6,7 @@
 #include "doctor_python.h"
 #include "platform/probe.h"
 #include "product.h"
+#include "render/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -99,23 +100,7 @@ static void add_state(const struct page *p, enum probe_state s)
 /* The text from column INDENT on, broken between words. */
 static void add_wrapped(const struct page *p, const char *text)
 {
-    size_t column = INDENT;
-
-    for (const char *s = text; *s;) {
-        size_t n = strcspn(s, " ");
-
-        if (column > INDENT && column + 1 + n > p->width) {
-            buf_addf(p->out, "\n%*s", INDENT, "");
-            column = INDENT;
-        } else if (column > INDENT) {
-            buf_addch(p->out, ' ');
-            column++;
-        }
-        buf_add(p->out, s, n);
-        column += n;
-        s += n + (s[n] == ' ');
-    }
-    buf_addch(p->out, '\n');
+    text_wrap(p->out, text, p->width, INDENT, INDENT);
 }
 
 /* Its number: what is said below once is needed by several. */

@@ -29,6 +29,8 @@ struct table_column {
     const char *key;   /* in JSON: "self_share"; static */
     const char *title; /* for people; NULL: only in JSON */
     enum table_type type;
+    unsigned spare; /* a terminal that is too narrow goes without the columns of the highest number first;
+                       0: never. Where it is set, a column without any text isn't shown */
 };
 
 union table_cell {

@@ -140,27 +140,27 @@ char *diff_step(const struct comparison_step *s)
 
 static const struct table_column columns[] = {
     {"change", "change", TABLE_FIGURE},
-    {"interval", "interval", TABLE_FIGURE},
+    {"interval", "interval", TABLE_FIGURE, 4},
     {"base", "base", TABLE_FIGURE},
     {"new", "new", TABLE_FIGURE},
-    {"relative", "by base", TABLE_FIGURE},
+    {"relative", "by base", TABLE_FIGURE, 1},
     {"q", "q", TABLE_FIGURE},
     {"mark", "", TABLE_TEXT},
-    {"kind", "kind", TABLE_TEXT},
+    {"kind", "kind", TABLE_TEXT, 3},
     {"name", "name", TABLE_TEXT},
-    {"module", "in", TABLE_TEXT},
+    {"module", "in", TABLE_TEXT, 2},
 };
 
 static const struct table_column figure_columns[] = {
     {"change", "change", TABLE_FIGURE},
-    {"interval", "interval", TABLE_FIGURE},
+    {"interval", "interval", TABLE_FIGURE, 2},
     {"base", "base", TABLE_FIGURE},
     {"new", "new", TABLE_FIGURE},
-    {"relative", "by base", TABLE_FIGURE},
+    {"relative", "by base", TABLE_FIGURE, 1},
     {"q", "q", TABLE_FIGURE},
     {"mark", "", TABLE_TEXT},
     {"name", "of a run", TABLE_TEXT},
-    {"method", "tested by", TABLE_TEXT},
+    {"method", "tested by", TABLE_TEXT, 3},
 };
 
 enum { CHANGE, INTERVAL, BASE, NEW, RELATIVE, Q, MARK, KIND, NAME, MODULE };

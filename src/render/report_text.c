@@ -27,39 +27,9 @@ static size_t width_of(const struct text_style *s)
     return s->width > 40 ? s->width : WIDTH;
 }
 
-/* Words on lines that fit, each line but the first behind `indent` blanks. */
 static void wrap(struct buf *out, const char *text, const struct text_style *style, size_t indent, size_t at)
 {
-    struct buf clean = {0};
-    const char *p;
-
-    text_clean(text, 0, &clean);
-    for (p = buf_str(&clean); *p;) {
-        size_t n = strcspn(p, " "), shown = 0;
-
-        if (p[n] == ' ' && p[n + 1] == '%') /* "12.3 %" is one word */
-            n += 1 + strcspn(p + n + 1, " ");
-        for (size_t i = 0; i < n; i++)
-            shown += ((unsigned char)p[i] & 0xc0) != 0x80;
-        if (at + shown + 1 > width_of(style) && at > indent) {
-            buf_addf(out, "\n%*s", (int)indent, "");
-            at = indent;
-        }
-        buf_add(out, p, n);
-        at += shown;
-        p += n;
-        if (*p) {
-            p += strspn(p, " ");
-            if (*p && at < width_of(style)) {
-                buf_addch(out, ' ');
-                at++;
-            }
-        }
-    }
-    while (out->len && out->data[out->len - 1] == ' ')
-        out->len--;
-    buf_addch(out, '\n');
-    buf_release(&clean);
+    text_wrap(out, text, width_of(style), indent, at);
 }
 
 /* ---- what ran, how well it was measured ---- */

@@ -82,3 +82,12 @@ void text_clean(const char *s, size_t width, struct buf *out)
     cut(s, args, width - 3, out);
     buf_addstr(out, instead);
 }
+
+size_t text_width(const char *s)
+{
+    size_t n = 0;
+
+    for (; *s; s++)
+        n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}

@@ -12,14 +12,22 @@
 
 struct text_style {
     int color;    /* SGR sequences */
-    size_t width; /* columns of the terminal: long names are cut in the middle; 0: never */
+    size_t width; /* columns of the terminal: what is longer is broken or cut; 0: never */
     size_t rows;  /* lines of the terminal, for what is to fit; 0: any number */
 };
 
 /* Foreign text, safe for a terminal: control bytes become '?'. At most `width` columns (0: all of it). */
 void text_clean(const char *s, size_t width, struct buf *out);
 
-/* A heading line (NULL: none), then the rows, columns aligned; what was left out is said below. */
+/* Columns that a text takes, counted in characters. */
+size_t text_width(const char *s);
+
+/* Foreign text, made safe, and a line's end: words on lines of at most `width` columns (0: on one), each line
+ * but the first behind `indent` blanks; `at`: columns of the first that are taken already. */
+void text_wrap(struct buf *out, const char *s, size_t width, size_t indent, size_t at);
+
+/* A heading (NULL: none), then the rows, columns aligned. On a terminal that is too narrow spare columns are
+ * left out and texts go on below themselves; what was left out is said at the end. */
 void text_table(const struct table *t, const char *heading, const struct text_style *style, struct buf *out);
 
 /* One cell as tables show it: "12.3 %", "1.5 s", "-" where nothing was measured; foreign text made safe. */

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/units.h"
 #include "render/text.h"
+#include "render/text_columns.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-enum {
-    NAME_MIN = 20,
-    PIPED_MAX = 60, /* columns that a text is padded to where nothing is cut; longer ones push their line to
-                       the right */
-};
 
 static int is_unmeasured(const struct table_column *c, const union table_cell *v)
 {
@@ -63,14 +58,34 @@ void text_cell(const struct table_column *c, const union table_cell *v, struct b
     }
 }
 
-/* Columns shown, counted in characters, not bytes. */
-static size_t shown_width(const char *s)
-{
-    size_t n = 0;
+/* ---- rows ---- */
 
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xc0) != 0x80;
-    return n;
+/* What is still to come of a cell. */
+struct pieces {
+    struct buf text;
+    const char *at;
+};
+
+static int breaks_behind(char c)
+{
+    return c && strchr(" ;,:/", c) != NULL;
+}
+
+/* Bytes of s on a line of `width` columns (0: all of them): up to where a word ends, if one does so late in
+ * the line. */
+static size_t piece(const char *s, size_t width)
+{
+    size_t n = 0, columns = 0, good = 0;
+
+    if (!width || text_width(s) <= width)
+        return strlen(s);
+    for (; s[n]; n++) {
+        if (((unsigned char)s[n] & 0xc0) != 0x80 && columns++ == width)
+            break;
+        if (breaks_behind(s[n]) && !(s[n] == ':' && s[n + 1] == ':') && columns >= width - width / 3)
+            good = n + 1;
+    }
+    return s[n] == ' ' || !good ? n : good;
 }
 
 static void pad(struct buf *out, size_t n)
@@ -79,111 +94,102 @@ static void pad(struct buf *out, size_t n)
         buf_addch(out, ' ');
 }
 
-static void measure(const struct table *t, size_t *width)
+static void put_piece(struct pieces *p, const struct table_column *c, size_t width, int cut, struct buf *out)
 {
-    struct buf b = {0};
+    size_t n = piece(p->at, cut ? width : 0), shown;
+    char *text = mem_strndup(p->at, n);
 
-    for (size_t c = 0; c < t->ncolumns; c++)
-        width[c] = t->columns[c].title ? shown_width(t->columns[c].title) : 0;
-    for (size_t i = 0; i < t->cells.n; i++) {
-        size_t c = i % t->ncolumns, n;
-
-        if (!t->columns[c].title)
-            continue;
-        buf_clear(&b);
-        text_cell(&t->columns[c], &t->cells.a[i], &b);
-        n = shown_width(buf_str(&b));
-        width[c] = n > width[c] ? n : width[c];
-    }
-    buf_release(&b);
+    shown = text_width(text);
+    if (c->type != TABLE_TEXT && shown < width)
+        pad(out, width - shown);
+    buf_addstr(out, text);
+    if (c->type == TABLE_TEXT && shown < width)
+        pad(out, width - shown);
+    p->at += n;
+    p->at += strspn(p->at, " ");
+    free(text);
 }
 
-/* The widest text column gives way when a line would not fit. */
-static void fit(const struct table *t, size_t *width, size_t screen)
+/* One line of a row; whether more are to follow. */
+static int put_line(const struct text_columns *f, const struct table *t, struct pieces *p, struct buf *out)
 {
-    size_t sum = 2, widest = 0, excess;
+    int more = 0;
 
     for (size_t c = 0; c < t->ncolumns; c++) {
-        if (!t->columns[c].title)
+        if (!f->width[c])
             continue;
-        sum += width[c] + 2;
-        if (t->columns[c].type == TABLE_TEXT && width[c] > width[widest])
-            widest = c;
-    }
-    for (size_t c = 0; !screen && c < t->ncolumns; c++)
-        if (t->columns[c].type == TABLE_TEXT && width[c] > PIPED_MAX)
-            width[c] = PIPED_MAX;
-    if (!screen || sum <= screen || t->columns[widest].type != TABLE_TEXT)
-        return;
-    excess = sum - screen;
-    width[widest] = width[widest] > excess + NAME_MIN ? width[widest] - excess : NAME_MIN;
-}
-
-static void put_cell(const char *s, size_t width, int cut, int left, int last, struct buf *out)
-{
-    struct buf b = {0};
-    size_t n;
-
-    text_clean(s, cut ? width : 0, &b);
-    n = shown_width(buf_str(&b));
-    width = n > width ? n : width;
-    if (!left)
-        pad(out, width - n);
-    buf_add(out, buf_str(&b), b.len);
-    if (left && !last)
-        pad(out, width - n);
-    buf_release(&b);
-}
-
-static void put_line(const struct table *t, const size_t *width, int cut, const union table_cell *row,
-                     struct buf *out)
-{
-    size_t last = 0;
-
-    for (size_t c = 0; c < t->ncolumns; c++)
-        if (t->columns[c].title && width[c])
-            last = c;
-    for (size_t c = 0; c <= last; c++) {
-        struct buf b = {0};
-
-        if (!t->columns[c].title || !width[c])
-            continue;
-        if (row)
-            text_cell(&t->columns[c], &row[c], &b);
-        else
-            buf_addstr(&b, t->columns[c].title);
         buf_addstr(out, "  ");
-        put_cell(buf_str(&b), width[c], cut, t->columns[c].type == TABLE_TEXT, c == last, out);
-        buf_release(&b);
+        put_piece(&p[c], &t->columns[c], f->width[c], f->cut, out);
+        more |= *p[c].at != 0;
     }
     while (out->len && out->data[out->len - 1] == ' ')
         out->len--;
     buf_addch(out, '\n');
+    return more;
+}
+
+/* NULL: the columns' titles. */
+static void put_row(const struct text_columns *f, const struct table *t, const union table_cell *row,
+                    struct buf *out)
+{
+    struct pieces *p = mem_calloc(t->ncolumns, sizeof(*p));
+
+    for (size_t c = 0; c < t->ncolumns; c++) {
+        struct buf whole = {0};
+
+        if (row)
+            text_cell(&t->columns[c], &row[c], &whole);
+        else
+            buf_addstr(&whole, t->columns[c].title ? t->columns[c].title : "");
+        text_clean(buf_str(&whole), f->cut ? TEXT_LINES * f->width[c] : 0, &p[c].text);
+        p[c].at = buf_str(&p[c].text);
+        buf_release(&whole);
+    }
+    while (put_line(f, t, p, out))
+        ;
+    for (size_t c = 0; c < t->ncolumns; c++)
+        buf_release(&p[c].text);
+    free(p);
+}
+
+static void put_rows(const struct table *t, const struct text_style *style, struct buf *out)
+{
+    struct text_columns f = {0};
+    char *without;
+
+    text_columns(&f, t, style->width);
+    buf_addstr(out, style->color ? "\033[2m" : "");
+    put_row(&f, t, NULL, out);
+    buf_addstr(out, style->color ? "\033[0m" : "");
+    for (size_t i = 0; i < table_rows(t); i++)
+        put_row(&f, t, &t->cells.a[i * t->ncolumns], out);
+    without = text_columns_without(&f, t);
+    if (without) {
+        buf_addstr(out, "  ");
+        text_wrap(out, without, style->width, 2, 2);
+    }
+    free(without);
+    text_columns_release(&f);
 }
 
 void text_table(const struct table *t, const char *heading, const struct text_style *style, struct buf *out)
 {
-    size_t *width = mem_calloc(t->ncolumns, sizeof(*width));
     char count[32];
 
-    measure(t, width);
-    fit(t, width, style->width);
-    if (heading)
-        buf_addf(out, "%s%s%s\n", style->color ? "\033[1m" : "", heading, style->color ? "\033[0m" : "");
-    if (!t->cells.n) {
-        buf_addstr(out, "  none\n");
-    } else {
-        if (style->color)
-            buf_addstr(out, "\033[2m");
-        put_line(t, width, style->width > 0, NULL, out);
-        if (style->color)
-            buf_addstr(out, "\033[0m");
-        for (size_t i = 0; i < table_rows(t); i++)
-            put_line(t, width, style->width > 0, &t->cells.a[i * t->ncolumns], out);
+    if (heading) {
+        buf_addstr(out, style->color ? "\033[1m" : "");
+        text_wrap(out, heading, style->width, 0, 0);
+        if (style->color) { /* ends where the line does */
+            out->len--;
+            buf_addstr(out, "\033[0m\n");
+        }
     }
+    if (t->cells.n)
+        put_rows(t, style, out);
+    else
+        buf_addstr(out, "  none\n");
     if (t->left_out)
         buf_addf(out, "  ... %s more (--top 0 shows all)\n", units_count(count, sizeof(count), t->left_out));
-    free(width);
 }
 
 void text_table_row_json(const struct table *t, size_t row, struct json_writer *w)
