@@ -43,21 +43,6 @@ static void module_name(const char *path, struct buf *out)
 
 /* ---- functions ---- */
 
-/* What GCC and Clang append to the name of a part or a copy of a function. */
-static size_t without_clones(const char *s, size_t n)
-{
-    static const char *const ends[] = {".isra.",     ".constprop.", ".part.",   ".cold", ".llvm.",
-                                       ".lto_priv.", " [clone ",    ".__uniq.", NULL};
-
-    for (const char *const *end = ends; *end; end++) {
-        const char *at = memmem(s, n, *end, strlen(*end));
-
-        if (at && at > s)
-            n = (size_t)(at - s);
-    }
-    return n;
-}
-
 /* Rust's legacy mangling: "::h" and 16 hexadecimal digits. */
 static size_t without_hash(const char *s, size_t n)
 {
@@ -160,7 +145,7 @@ void compare_frame_name(const struct profile *p, uint32_t frame, struct buf *nam
         free(path);
         return;
     }
-    n = without_hash(s, without_clones(s, n));
+    n = without_hash(s, frame_name_whole(s, n));
     if (f->kind == FRAME_JIT)
         n = without_place(s, n);
     add_without_addresses(name, s, n);

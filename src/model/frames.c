@@ -150,3 +150,17 @@ void frames_set_names(struct frames *f, uint32_t id, const struct frame_name *na
     for (uint32_t i = 0; i < n; i++)
         *vec_push(&f->names) = names[i];
 }
+
+size_t frame_name_whole(const char *s, size_t n)
+{
+    static const char *const ends[] = {".isra.",     ".constprop.", ".part.",   ".cold", ".llvm.",
+                                       ".lto_priv.", " [clone ",    ".__uniq.", NULL};
+
+    for (const char *const *end = ends; *end; end++) {
+        const char *at = memmem(s, n, *end, strlen(*end));
+
+        if (at && at > s)
+            n = (size_t)(at - s);
+    }
+    return n;
+}

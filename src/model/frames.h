@@ -88,6 +88,10 @@ uint32_t frames_names(const struct frames *f, uint32_t id, struct frame_name *se
                       const struct frame_name **names);
 void frames_set_names(struct frames *f, uint32_t id, const struct frame_name *names, uint32_t n);
 
+/* How much of a native function's name is the source's: GCC and Clang append ".isra.0", ".cold" to the names
+ * of its parts and copies. */
+size_t frame_name_whole(const char *s, size_t n);
+
 /* "[libc.so.6+0x1d0]": a name that only says where the code is. It counts as unknown. */
 static inline int frame_name_is_place(const char *func)
 {

@@ -178,6 +178,23 @@ static void hot_for_whom(void **state)
                         "Much of the CPU time is in iterencode, called by render (mixed.py:7)");
 }
 
+/* A Python function's own time is told with what the interpreter or a library does for it. */
+static void hot_native_part(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t validate = PY({"validate", "a.py"}), leaf = validate, none = validate;
+    struct frame regex = {.kind = FRAME_NATIVE, .func = case_str(x, "sre_ucs1_match.lto_priv.0")};
+    struct frame eval = {.kind = FRAME_NATIVE, .func = case_str(x, "_PyEval_EvalFrameDefault")};
+
+    leaf = stacks_push(&x->s.store.stacks, leaf, frames_add(&x->s.store.frames, &regex));
+    none = stacks_push(&x->s.store.stacks, none, frames_add(&x->s.store.frames, &eval));
+    case_samples(x, x->lead, leaf, 0, 300);
+    case_samples(x, x->lead, validate, 3000, 100);
+    assert_non_null(strstr(case_found(x, "hot-function")->evidence, ", 75.0 % of them in sre_ucs1_match."));
+    case_samples(x, x->lead, none, 4000, 400); /* its own code: nothing to name */
+    assert_null(strstr(case_found(x, "hot-function")->evidence, "of them in"));
+}
+
 /* A thread with half of a CPU: its samples stand for what it ran, and not for the time in which it queued. */
 static void shared_cpu(void **state)
 {
@@ -579,6 +596,7 @@ int main(void)
         T(process_wait_inferred),
         T(waits_beside_the_lock),
         T(hot_for_whom),
+        T(hot_native_part),
         T(shared_cpu),
         T(sched_delay),
         T(gil_wait),
