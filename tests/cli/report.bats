@@ -115,6 +115,18 @@ END
     done
 }
 
+@test "report: each rule has a session that it speaks of, and one that it looks at and is silent" {
+    for program in "$BUILD"/tests/unit/test_rules* "$BUILD"/tests/unit/test_unit_slow; do
+        [ ! -x "$program" ] || [ -d "$program" ] || WPROF_RULES_SAID=said "$program" >log 2>&1 || { cat log; false; }
+    done
+    sed -nE 's/^RULE\([0-9]+, "([^"]*)".*/\1/p' "$ROOT/src/analyze/rules.def" >rules
+    [ "$(wc -l <rules)" -ge 50 ]
+    while read -r rule; do
+        grep -qx "$rule: found" said || { echo "$rule is found nowhere"; false; }
+        grep -qx "$rule: clean" said || { echo "$rule is silent nowhere"; false; }
+    done <rules
+}
+
 @test "report: train.py's flaw is named, and gone with --fixed" {
     need_tier_a
     need_python

@@ -193,6 +193,18 @@ static inline void case_env(struct rules_case *x, const char *text)
     *vec_push(&x->s.meta.env) = mem_strdup(text);
 }
 
+/* Appends what a rule said to the file that $WPROF_RULES_SAID names: that each has both is tested by it. */
+static inline void case_said(const struct check *c)
+{
+    const char *path = getenv("WPROF_RULES_SAID");
+    FILE *f = path ? fopen(path, "a") : NULL;
+
+    if (!f)
+        return;
+    fprintf(f, "%s: %s\n", c->id, check_state_name(c->state));
+    fclose(f);
+}
+
 /* Evaluates one rule anew; gives its check. */
 static inline const struct check *case_run(struct rules_case *x, const char *id)
 {
@@ -204,9 +216,12 @@ static inline const struct check *case_run(struct rules_case *x, const char *id)
     if (rule_only(&x->set, id, &e))
         fail_msg("%s", e.msg);
     rules_run(&x->f, &x->s, x->has_graph ? &x->g : NULL, &x->set);
-    for (size_t i = 0; i < x->f.checks.n; i++)
-        if (!strcmp(x->f.checks.a[i].id, id))
+    for (size_t i = 0; i < x->f.checks.n; i++) {
+        if (!strcmp(x->f.checks.a[i].id, id)) {
+            case_said(&x->f.checks.a[i]);
             return &x->f.checks.a[i];
+        }
+    }
     fail_msg("no check of %s", id);
     return NULL;
 }

@@ -345,11 +345,9 @@ static void no_tensor_cores(void **state)
     case_is(x, "gpu-no-tensor-cores", CHECK_FOUND);
 }
 
-/* Two ranks with the same collectives: whose kernels are short came last. */
-static void late_rank(void **state)
+/* Two ranks with the same 20 collectives, which end together: rank 0's take 30 ms, rank 1's so long. */
+static void collectives(struct rules_case *x, uint64_t even, uint64_t odd)
 {
-    struct rules_case *x = *state;
-
     for (unsigned rank = 0; rank < 2; rank++) {
         for (unsigned i = 0; i < 20; i++) {
             struct gpu_work w = {.name = case_str(x, "ncclKernel_AllReduce"),
@@ -357,13 +355,31 @@ static void late_rank(void **state)
                                  .device = (uint16_t)(rank + 1),
                                  .rank = (uint16_t)(rank + 1),
                                  .op = GPU_KERNEL};
+            uint64_t us = !rank ? 30000 : i % 2 ? odd : even;
 
-            add(x, w, 100000 + i * 100000, rank ? 1000 : 30000, 0);
+            add(x, w, 200000 + i * 100000 - us, us, 0);
         }
     }
+}
+
+/* Whose kernels are short came last. */
+static void late_rank(void **state)
+{
+    struct rules_case *x = *state;
+
+    collectives(x, 1000, 1000);
     assert_string_equal(case_found(x, "late-rank")->device, "rank 1");
     /* each of 20 took 29 ms longer on the other one */
     assert_int_equal(x->f.list.a[0].cost_ns, 20 * 29 * MS);
+}
+
+/* Now the one is last and now the other: nobody is to blame. */
+static void ranks_in_turn(void **state)
+{
+    struct rules_case *x = *state;
+
+    collectives(x, 1000, 59000);
+    case_is(x, "late-rank", CHECK_CLEAN);
 }
 
 /* A hundred kernels of 10 ms, and one `gap` us after them, launched only then. */
@@ -437,6 +453,7 @@ int main(void)
         T(no_tensor_cores),
         T(items_and_allocations),
         T(late_rank),
+        T(ranks_in_turn),
         T(many_devices),
     };
 
