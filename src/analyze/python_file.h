@@ -16,4 +16,11 @@ static inline int python_file_is_standard(const char *file)
     return !python_file_is_package(file) && (strstr(file, "/lib/python") || !strncmp(file, "<frozen ", 8));
 }
 
+/* What imports modules. */
+static inline int python_file_is_importer(const char *file)
+{
+    return !strncmp(file, "<frozen importlib", 17) || !strncmp(file, "<frozen zipimport", 17) ||
+           strstr(file, "/importlib/_bootstrap") != NULL;
+}
+
 #endif

@@ -195,6 +195,20 @@ static void hot_native_part(void **state)
     assert_null(strstr(case_found(x, "hot-function")->evidence, "of them in"));
 }
 
+static void hot_imports(void **state)
+{
+    struct rules_case *x = *state;
+
+    case_samples(
+        x, x->lead,
+        PY({"<module>", "/app/a.py"}, {"_call_with_frames_removed", "<frozen importlib._bootstrap>"}), 0,
+        300);
+    assert_string_equal(case_found(x, "hot-function")->title,
+                        "Much of the CPU time is in imports, _call_with_frames_removed, called by <module> "
+                        "(a.py:7)");
+    assert_non_null(strstr(case_found(x, "hot-function")->advice, "importtime"));
+}
+
 /* A thread with half of a CPU: its samples stand for what it ran, and not for the time in which it queued. */
 static void shared_cpu(void **state)
 {
@@ -359,6 +373,9 @@ static void checkpoint(void **state)
               (struct waiting){.reason = WAIT_DISK});
     assert_int_equal(rule_set(&x->set, "checkpoint.seconds", "1", &e), 0);
     case_is(x, "checkpoint", CHECK_CLEAN);
+    assert_int_equal(rule_set(&x->set, "checkpoint.share", "5%", &e), 0);
+    case_is(x, "checkpoint", CHECK_FOUND);
+    assert_int_equal(rule_set(&x->set, "checkpoint.share", "90%", &e), 0);
     case_samples(x, x->lead, PY({"save", "/x/torch/serialization.py"}), 1010, 20);
     /* The wait, 190 ms between the samples, and at each end what a sample stands for at most. */
     assert_int_equal(case_found(x, "checkpoint")->cost_ns, (900 + 190 + 2 * 40) * MS);
@@ -597,6 +614,7 @@ int main(void)
         T(waits_beside_the_lock),
         T(hot_for_whom),
         T(hot_native_part),
+        T(hot_imports),
         T(shared_cpu),
         T(sched_delay),
         T(gil_wait),

@@ -2,6 +2,8 @@
 /* Rows 46, 51, 55, 57, 61 and the user's own: who uses the CPUs, and for what. */
 #include "analyze/rules/check.h"
 
+#include "analyze/python_file.h"
+
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,10 +152,12 @@ static void tell_hot(struct finding *x, const struct rule_data *d, const struct 
     struct words w = {0};
     const char *module = strtab_get(&d->s->store.strings, places_get(&d->places, node)->module);
     int nameless = is_nameless(d, places_get(&d->places, node));
+    const char *file = strtab_get(&d->s->store.strings, places_get(&d->places, node)->file);
+    int importing = python && python_file_is_importer(file);
     char *caller = called_by(d, t, node, self);
 
     func = !nameless ? func : strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
-    x->title = mem_printf("Much of the CPU time is in %s%s%s", func,
+    x->title = mem_printf("Much of the CPU time is in %s%s%s%s", importing ? "imports, " : "", func,
                           nameless ? ", whose functions have no names" : "", caller);
     buf_addf(&text, "%s of %s%s are its own", words_share(&w, (double)self / (double)t->sum),
              words_plural(&w, t->sum, "sample"), lead ? " of the main thread" : "");
@@ -175,6 +179,10 @@ static void tell_hot(struct finding *x, const struct rule_data *d, const struct 
         x->advice = mem_printf("Record where %s's symbols are installed (debug packages, a build that is not "
                                "stripped): then its functions have names.",
                                func);
+    else if (importing)
+        x->advice =
+            mem_strdup("Import less: python3 -X importtime lists what takes how long; a local disk and "
+                       "compiled files (__pycache__) help.");
     else
         x->advice = mem_printf("%s it less often, or do several at once; wprof show --by "
                                "line and --callers %s say where and for whom.",

@@ -352,7 +352,7 @@ void check_minor_faults(struct rule_run *r, const struct rule_data *d)
         rule_not_checked(r, "needs counts of page faults, which the metrics of this session lack");
         return;
     }
-    if (rate <= rule_threshold(r, "rate"))
+    if (rate <= rule_threshold(r, "rate") || n <= rule_threshold(r, "rate")) /* what a start takes is none */
         return;
     stacks = places_match(&d->places, faults, ARRAY_SIZE(faults));
     lead_time_init(&t, d);

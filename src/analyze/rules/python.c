@@ -2,6 +2,8 @@
 /* Rows 32, 41, 42, 43 and 54: what certain functions on the stack tell. */
 #include "analyze/rules/check.h"
 
+#include "analyze/python_file.h"
+
 #include <stdlib.h>
 
 /* All time of the main thread in these frames, or that of its samples from a moment on. */
@@ -130,10 +132,7 @@ static uint32_t python_of(const struct rule_data *d, uint32_t node)
 
 static int imports(const struct places *p, const struct place *x, void *arg)
 {
-    const char *file = strtab_get(&p->s->strings, x->file);
-
-    return !strncmp(file, "<frozen importlib", 17) || !strncmp(file, "<frozen zipimport", 17) ||
-           strstr(file, "/importlib/_bootstrap") != NULL;
+    return python_file_is_importer(strtab_get(&p->s->strings, x->file));
 }
 
 static int is_importer(const struct rule_data *d, uint32_t node)
@@ -264,13 +263,14 @@ void check_checkpoint(struct rule_run *r, const struct rule_data *d)
     struct lead_time t;
 
     time_in(&t, d, savers, ARRAY_SIZE(savers), 1, 0);
-    if ((double)t.ns > rule_threshold(r, "seconds") * 1e9) {
+    if ((double)t.ns > rule_threshold(r, "seconds") * 1e9 ||
+        lead_time_share(&t, d) > rule_threshold(r, "share")) {
         struct finding *x = rule_found(r);
 
         x->weight = RULE_WEIGHT_CAUSE;
         finding_of_lead(x, &t, d);
         finding_at(x, d, &t.where, worst(d, &t, savers, ARRAY_SIZE(savers)));
-        x->title = mem_printf("Saving takes %s of the main thread", words_ns(&w, t.ns));
+        x->title = mem_strdup("The main thread saves checkpoints");
         x->evidence = mem_printf("%s on the CPU and %s waiting in %s.", words_ns(&w, t.sample_ns),
                                  words_ns(&w, t.wait_ns), x->line ? x->line : "the functions that save");
         x->advice = mem_strdup("Save less often, asynchronously (torch.distributed.checkpoint.async_save), "
