@@ -30,6 +30,8 @@ static void release_run(struct compare_run *r)
         vec_release(&r->named[l].list);
         compare_slices_free(r->named[l].slices);
     }
+    vec_release(&r->askers);
+    vec_release(&r->asked);
     vec_release(&r->parts);
     if (r->topology)
         graph_release(r->topology);

@@ -5,6 +5,7 @@
 
 #include "analyze/compare.h"
 #include "base/buf.h"
+#include "base/map.h"
 #include "model/stacks.h"
 #include "model/strtab.h"
 
@@ -33,6 +34,19 @@ struct compare_named {
 };
 
 enum { COMPARE_NAMED_LEVELS = 2 }; /* kernels, operators */
+
+/* What asked for kernels, each below the one outside of it; calls of the runtime's API are left out. */
+struct compare_asker {
+    uint32_t up;   /* index + 1; 0: none */
+    uint32_t name; /* string of the job's */
+};
+
+/* Kernels of one name that were asked for from one place. */
+struct compare_asked {
+    uint32_t by; /* index of the asker + 1; 0: not known */
+    uint32_t kernel;
+    uint64_t ns;
+};
 
 /* Where a run's steps begin; none: it has too few. */
 struct compare_steps {
@@ -72,6 +86,8 @@ struct compare_run {
         VEC(struct compare_named) list;
         struct compare_slices *slices; /* by place in the list; NULL: there are several runs a side */
     } named[COMPARE_NAMED_LEVELS];
+    VEC(struct compare_asker) askers;
+    VEC(struct compare_asked) asked;
     VEC(double) parts;
     struct graph *topology;   /* NULL: none */
     char *session_id;         /* NULL: it is none */
@@ -160,10 +176,35 @@ void compare_rows_release(struct compare_rows *rows);
 void compare_sort_rows(struct comparison *out, enum comparison_level level);
 void compare_take_named(struct compare *c, struct compare_run *run, const struct session *s);
 void compare_make_named(struct compare *c);
+/* "ProfilerStep#1011" without the number: it is another one in each run. */
+uint32_t compare_operator_name(struct compare *c, const char *name);
 void compare_make_rows(struct compare *c);
 void compare_make_tree(struct compare *c);
 void compare_add_row(struct compare *c, const struct compare_rows *rows, const struct compare_tested *t,
                      size_t i, struct comparison_row *row);
+
+/* compare_callers.c: of rows that may be other names for what was there before, who has them called, and
+ * whether these take more time with them. Callers are numbers below `callers`; 0: nobody. */
+struct compare_callers {
+    double *inner[COMPARISON_SIDES]; /* by caller: to be filled in; what it takes with what is told for it */
+    struct map pairs;                /* {row, caller} -> weight on the new side */
+    uint8_t *alone;                  /* by row: of some of it there is no caller */
+    size_t rows;
+};
+void compare_callers_init(struct compare_callers *x, size_t callers, size_t rows);
+void compare_callers_add(struct compare_callers *x, size_t row, uint32_t caller, uint64_t weight);
+/* By row: the caller who has most of it; 0: it is growth. Owned by the caller of this; releases x. */
+uint32_t *compare_callers_find(struct compare_callers *x, double limit);
+/* By how much callers may grow: so much of the base side's whole as the gate lets through. */
+double compare_callers_limit(const struct compare *c, const struct compare_divisor *whole);
+
+/* compare_asked.c: of rows that are kernels picked instead of others: who asked for them, a string; by row,
+ * 0: they are none of these, or it takes longer with them. Owned by the caller. */
+void compare_take_asked(struct compare *c, struct compare_run *run, const struct session *s,
+                        const uint32_t *kernel_of); /* of each of the session's works; 0: it is none */
+uint32_t *compare_find_instead(const struct compare *c, const struct compare_rows *rows,
+                               const uint32_t *names, const uint64_t *times);
+int compare_is_call(const char *function); /* of the API of an accelerator's runtime or driver */
 
 /* compare_within.c: of rows that are new functions, whose callers do no more than before with them: the key
  * of the one that calls it most; by row, 0: it is none of these. Owned by the caller. */

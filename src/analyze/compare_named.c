@@ -14,19 +14,24 @@ static enum comparison_level level_of(const struct gpu_work *w, int *none)
     return gpu_on_device(w) ? COMPARISON_KERNELS : COMPARISON_OPERATORS;
 }
 
-/* "ProfilerStep#1011" without the number: it is another one in each run. */
+uint32_t compare_operator_name(struct compare *c, const char *name)
+{
+    size_t n = strlen(name), digits = n;
+
+    while (digits && name[digits - 1] >= '0' && name[digits - 1] <= '9')
+        digits--;
+    if (digits < n && digits > 1 && name[digits - 1] == '#')
+        n = digits - 1;
+    return strtab_addn(&c->strings, name, n);
+}
+
 static uint32_t name_of(struct compare *c, const struct store *store, const struct gpu_work *w)
 {
     const char *name = strtab_get(&store->strings, w->name);
-    size_t n = strlen(name), digits = n;
 
-    if (!n)
+    if (!*name)
         return strtab_add(&c->strings, gpu_op_name(w->op));
-    while (digits && name[digits - 1] >= '0' && name[digits - 1] <= '9')
-        digits--;
-    if (w->op == GPU_OPERATOR && digits < n && digits > 1 && name[digits - 1] == '#')
-        n = digits - 1;
-    return strtab_addn(&c->strings, name, n);
+    return w->op == GPU_OPERATOR ? compare_operator_name(c, name) : strtab_add(&c->strings, name);
 }
 
 /* Of a session, while its work is taken. */
@@ -94,6 +99,17 @@ static void take_slices(struct taker *t, const struct session *s)
     compare_steps_release(&steps);
 }
 
+static void take_askers(struct taker *t, const struct session *s)
+{
+    uint32_t *kernel_of = mem_calloc(s->store.gpus.list.n + 1, sizeof(*kernel_of));
+
+    for (uint32_t id = 1; id <= s->store.gpus.list.n; id++)
+        if (t->at[id] && gpu_on_device(gpu_works_get(&s->store.gpus, id)))
+            kernel_of[id] = t->run->named[0].list.a[t->at[id] - 1].name;
+    compare_take_asked(t->c, t->run, s, kernel_of);
+    free(kernel_of);
+}
+
 void compare_take_named(struct compare *c, struct compare_run *run, const struct session *s)
 {
     struct taker t = {.c = c, .run = run, .store = &s->store};
@@ -107,6 +123,8 @@ void compare_take_named(struct compare *c, struct compare_run *run, const struct
     }
     if (c->o.single && (t.seen[0].events || t.seen[1].events))
         take_slices(&t, s);
+    if (t.seen[0].events)
+        take_askers(&t, s);
     for (int l = 0; l < COMPARE_NAMED_LEVELS; l++)
         map_release(&t.names[l]);
     free(t.at);
@@ -179,6 +197,9 @@ static void add_rows(struct compare *c, struct named_rows *x)
     struct compare_tested t = {.values = mem_calloc(n + 1, sizeof(*t.values)),
                                .share = mem_calloc(2 * n + 2, sizeof(*t.share)),
                                .tested = mem_calloc(n + 1, 1)};
+    uint32_t *instead = x->rows.level == COMPARISON_KERNELS
+                            ? compare_find_instead(c, &x->rows, x->names.a, x->times.a)
+                            : NULL;
 
     for (size_t i = 0; i < n; i++)
         t.tested[i] = (uint8_t)compare_wanted(c, strtab_get(&c->strings, x->names.a[i]));
@@ -190,8 +211,11 @@ static void add_rows(struct compare *c, struct named_rows *x)
             continue;
         row.name = mem_strdup(strtab_get(&c->strings, x->names.a[i]));
         row.module = mem_strdup("");
+        if (instead && instead[i])
+            row.within = mem_strdup(strtab_get(&c->strings, instead[i]));
         compare_add_row(c, &x->rows, &t, i, &row);
     }
+    free(instead);
     free(t.values);
     free(t.share);
     free(t.tested);

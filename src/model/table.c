@@ -38,3 +38,13 @@ size_t table_limit(struct table *t, size_t n, size_t limit)
     t->left_out = n - limit;
     return limit;
 }
+
+int table_is_empty(const struct table *t, size_t column)
+{
+    if (!t->columns[column].spare || !table_is_text(t->columns[column].type))
+        return 0;
+    for (size_t i = column; i < t->cells.n; i += t->ncolumns)
+        if (t->cells.a[i].text && *t->cells.a[i].text)
+            return 0;
+    return 1;
+}

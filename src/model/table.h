@@ -50,6 +50,9 @@ void table_init(struct table *t, const struct table_column *columns, size_t n);
 void table_release(struct table *t);
 size_t table_rows(const struct table *t);
 
+/* Whether no row has a text in that column of texts, and no row needs one: it is spare. */
+int table_is_empty(const struct table *t, size_t column);
+
 /* Of n rows that there might be, how many there shall be; limit 0: all. Counts the others as left out. */
 size_t table_limit(struct table *t, size_t n, size_t limit);
 

@@ -64,21 +64,8 @@ static void put_words(struct page *p)
     diff_words_release(&w);
 }
 
-/* A column of words that are the same in each row: they are said once, above. */
-static size_t column_of_one(const struct table *t)
-{
-    size_t at = 0;
-
-    while (at < t->ncolumns && strcmp(t->columns[at].key, "method"))
-        at++;
-    for (size_t i = at; at < t->ncolumns && i < t->cells.n; i += t->ncolumns)
-        if (strcmp(t->cells.a[i].text, t->cells.a[at].text))
-            return t->ncolumns;
-    return at;
-}
-
 /* The mark that says which changes are significant is a class of the row. */
-static void add_row(struct page *p, const struct table *t, const union table_cell *row, size_t without)
+static void add_row(struct page *p, const struct table *t, const union table_cell *row)
 {
     const char *class = "";
 
@@ -89,7 +76,7 @@ static void add_row(struct page *p, const struct table *t, const union table_cel
     for (size_t i = 0; i < t->ncolumns; i++) {
         int name = !strcmp(t->columns[i].key, "name");
 
-        if (i == without)
+        if (table_is_empty(t, i))
             continue;
         buf_addf(p->out, "<td%s>",
                  t->columns[i].type == TABLE_FIGURE ? " class=\"n\""
@@ -103,21 +90,14 @@ static void add_row(struct page *p, const struct table *t, const union table_cel
 
 static void add_table(struct page *p, const struct table *t)
 {
-    size_t without = column_of_one(t);
-
-    if (without < t->ncolumns && t->cells.n) {
-        buf_addf(p->out, "<p>%s: ", t->columns[without].title);
-        markup_text(p->out, t->cells.a[without].text);
-        buf_addstr(p->out, "</p>\n");
-    }
     buf_addstr(p->out, "<div class=\"scroll\"><table><thead><tr>");
     for (size_t i = 0; i < t->ncolumns; i++)
-        if (i != without)
+        if (!table_is_empty(t, i))
             buf_addf(p->out, "<th%s>%s</th>", t->columns[i].type == TABLE_FIGURE ? " class=\"n\"" : "",
                      t->columns[i].title);
     buf_addstr(p->out, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < t->cells.n; i += t->ncolumns)
-        add_row(p, t, &t->cells.a[i], without);
+        add_row(p, t, &t->cells.a[i]);
     buf_addstr(p->out, "</tbody></table></div>\n");
     if (t->left_out)
         buf_addf(p->out, "<p>%llu more (--top 0 shows all)</p>\n", (unsigned long long)t->left_out);
@@ -125,12 +105,15 @@ static void add_table(struct page *p, const struct table *t)
 
 static void put_figures(struct page *p)
 {
+    const char *tested;
     struct table t;
 
     if (!p->c->figures.n)
         return;
     buf_addstr(p->out, "<h2>Whole runs</h2>\n");
-    diff_figures_table(&t, p->c);
+    tested = diff_figures_table(&t, p->c);
+    if (tested)
+        buf_addf(p->out, "<p>tested by: %s</p>\n", tested);
     add_table(p, &t);
     table_release(&t);
 }

@@ -6,25 +6,45 @@
 
 #include <stdlib.h>
 
+static void add_row(const struct table *t, const union table_cell *row, struct buf *out)
+{
+    buf_addstr(out, "\n|");
+    for (size_t i = 0; i < t->ncolumns; i++) {
+        if (table_is_empty(t, i))
+            continue;
+        buf_addch(out, ' ');
+        if (row[i].text)
+            markdown_text(out, row[i].text);
+        buf_addstr(out, " |");
+    }
+}
+
 static void add_table(const struct table *t, struct buf *out)
 {
     buf_addch(out, '|');
     for (size_t i = 0; i < t->ncolumns; i++)
-        buf_addf(out, " %s |", t->columns[i].title);
+        if (!table_is_empty(t, i))
+            buf_addf(out, " %s |", t->columns[i].title);
     buf_addstr(out, "\n|");
     for (size_t i = 0; i < t->ncolumns; i++)
-        buf_addstr(out, t->columns[i].type == TABLE_TEXT ? " --- |" : " ---: |");
-    for (size_t i = 0; i < t->cells.n; i++) {
-        const union table_cell *cell = &t->cells.a[i];
-
-        buf_addstr(out, i % t->ncolumns ? " " : "\n| ");
-        if (cell->text)
-            markdown_text(out, cell->text);
-        buf_addstr(out, cell->text ? " |" : "|");
-    }
+        if (!table_is_empty(t, i))
+            buf_addstr(out, t->columns[i].type == TABLE_TEXT ? " --- |" : " ---: |");
+    for (size_t i = 0; i < t->cells.n; i += t->ncolumns)
+        add_row(t, &t->cells.a[i], out);
     buf_addch(out, '\n');
     if (t->left_out)
         buf_addf(out, "\n%llu more\n", (unsigned long long)t->left_out);
+}
+
+static void add_figures(const struct comparison *c, struct buf *out)
+{
+    struct table t;
+    const char *tested = diff_figures_table(&t, c);
+
+    buf_addf(out, "#### Whole runs%s%s\n\n", tested ? ", tested by: " : "", tested ? tested : "");
+    add_table(&t, out);
+    buf_addch(out, '\n');
+    table_release(&t);
 }
 
 static void add_words(const struct comparison *c, const struct diff_style *style, struct buf *out)
@@ -68,7 +88,6 @@ static void add_steps(const struct comparison *c, struct buf *out)
 static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
 {
     char *verdict = diff_verdict(c);
-    struct table t;
 
     buf_addstr(out, "### wprof: new against base\n\n");
     if (verdict) {
@@ -77,13 +96,8 @@ static int render(const struct comparison *c, const struct diff_style *style, st
         buf_addstr(out, c->verdict == COMPARISON_FAILS ? "**\n\n" : "\n\n");
     }
     add_steps(c, out);
-    if (c->figures.n) {
-        diff_figures_table(&t, c);
-        buf_addstr(out, "#### Whole runs\n\n");
-        add_table(&t, out);
-        buf_addch(out, '\n');
-        table_release(&t);
-    }
+    if (c->figures.n)
+        add_figures(c, out);
     for (int l = 0; l < COMPARISON_LEVELS; l++)
         if (diff_shows(c, (enum comparison_level)l, style->by))
             add_level(c, (enum comparison_level)l, style, out);

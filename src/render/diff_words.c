@@ -47,17 +47,30 @@ char *diff_relative(char *out, size_t n, const struct comparison_value *v)
 
 /* ---- sentences ---- */
 
-static char *side_words(const struct comparison *c, const struct comparison_side *side)
+/* What of a side is compared: its samples; of a trace without any, what it tells of accelerators. */
+static char *weight_words(const struct comparison *c, int side, enum comparison_level by)
 {
+    uint64_t weight = c->side[side].weight;
     char count[48];
 
+    if (by >= COMPARISON_KERNELS)
+        return mem_printf("%s of %s", units_duration(count, sizeof(count), c->level[by].weight[side]),
+                          comparison_level_names(by));
     if (!strcmp(c->unit, "ns"))
-        units_duration(count, sizeof(count), side->weight);
-    else
-        units_count(count, sizeof(count), side->weight);
-    return mem_printf("%s: %zu run%s (%s%s), %s%s%s", side->label, side->runs.n, side->runs.n == 1 ? "" : "s",
-                      side->runs.a[0], side->runs.n > 1 ? " ..." : "", count,
-                      strcmp(c->unit, "ns") ? " " : " of ", strcmp(c->unit, "ns") ? c->unit : c->metric);
+        return mem_printf("%s of %s", units_duration(count, sizeof(count), weight), c->metric);
+    return mem_printf("%s %s", units_count(count, sizeof(count), weight), c->unit);
+}
+
+static char *side_words(const struct comparison *c, int which, enum comparison_level by)
+{
+    const struct comparison_side *side = &c->side[which];
+    char *weight = weight_words(c, which, by),
+         *text =
+             mem_printf("%s: %zu run%s (%s%s), %s", side->label, side->runs.n, side->runs.n == 1 ? "" : "s",
+                        side->runs.a[0], side->runs.n > 1 ? " ..." : "", weight);
+
+    free(weight);
+    return text;
 }
 
 static char *per_words(const struct comparison *c, enum comparison_level by)
@@ -79,14 +92,20 @@ static char *per_words(const struct comparison *c, enum comparison_level by)
         c->per, metric, c->side[0].per, unit, c->side[1].per, unit);
 }
 
-/* Kernels and operators beside the level that was asked for. */
-static void named_words(struct diff_words *w, const struct comparison *c, enum comparison_level by)
+/* Kernels and operators beside the level that was asked for; what has been said of another isn't again. */
+static void named_words(struct diff_words *w, const struct comparison *c, enum comparison_level by,
+                        const char *said)
 {
-    for (int l = COMPARISON_KERNELS; l < COMPARISON_LEVELS; l++)
-        if (l != (int)by && c->level[l].method && c->level[l].rows.n)
-            *vec_push(&w->list) =
-                mem_printf("%s, tested: %s; %llu of them", comparison_level_names((enum comparison_level)l),
-                           c->level[l].method, (unsigned long long)c->level[l].tested);
+    for (int l = COMPARISON_KERNELS; l < COMPARISON_LEVELS; l++) {
+        const char *method = c->level[l].method;
+
+        if (l == (int)by || !method || !c->level[l].rows.n)
+            continue;
+        *vec_push(&w->list) = mem_printf(
+            "%s, tested: %s; %llu of them", comparison_level_names((enum comparison_level)l),
+            said && !strcmp(method, said) ? "likewise" : method, (unsigned long long)c->level[l].tested);
+        said = method;
+    }
 }
 
 void diff_words(struct diff_words *w, const struct comparison *c, enum comparison_level by)
@@ -94,8 +113,8 @@ void diff_words(struct diff_words *w, const struct comparison *c, enum compariso
     const char *method = c->level[by].method ? c->level[by].method : c->method;
     char *text;
 
-    *vec_push(&w->list) = side_words(c, &c->side[COMPARISON_BASE]);
-    *vec_push(&w->list) = side_words(c, &c->side[COMPARISON_NEW]);
+    *vec_push(&w->list) = side_words(c, COMPARISON_BASE, by);
+    *vec_push(&w->list) = side_words(c, COMPARISON_NEW, by);
     *vec_push(&w->list) = per_words(c, by);
     *vec_push(&w->list) = mem_printf(
         "tested: %s; %llu %s of %.3g %% or more; significant where the false discovery rate q <= %.3g; "
@@ -103,7 +122,7 @@ void diff_words(struct diff_words *w, const struct comparison *c, enum compariso
         method ? method : "nothing", (unsigned long long)c->level[by].tested,
         c->level[by].tested == 1 ? comparison_level_name(by) : comparison_level_names(by), 100 * c->min_share,
         c->alpha, 100 * (1 - c->alpha));
-    named_words(w, c, by);
+    named_words(w, c, by, method);
     text = isnan(c->overdispersion)
                ? mem_printf("certainty: %s", c->certainty)
                : mem_printf("certainty: %s; the median variance is %.2g times that of independent samples",
@@ -183,7 +202,7 @@ static void fill_value(union table_cell *cell, enum comparison_unit unit, const 
 }
 
 /* Templates have names of thousands of characters; JSON has all of them. */
-static char *shown_name(const struct comparison_row *r)
+static char *shown_name(const struct comparison_row *r, enum comparison_level level)
 {
     struct buf name = {0};
 
@@ -194,7 +213,7 @@ static char *shown_name(const struct comparison_row *r)
         buf_addch(&name, ')');
     }
     if (r->within) {
-        buf_addstr(&name, " (was in ");
+        buf_addstr(&name, level == COMPARISON_KERNELS ? " (instead of others, in " : " (was in ");
         text_clean(r->within, MOST_CHARS, &name);
         buf_addch(&name, ')');
     }
@@ -215,13 +234,24 @@ void diff_table(struct table *t, const struct comparison *c, enum comparison_lev
         cell = table_add(t);
         fill_value(cell, c->level[level].unit, &r->value);
         cell[KIND].text = *r->kind ? mem_strdup(r->kind) : NULL;
-        cell[NAME].text = shown_name(r);
+        cell[NAME].text = shown_name(r, level);
         cell[MODULE].text = *r->module ? mem_strdup(r->module) : NULL;
     }
 }
 
-void diff_figures_table(struct table *t, const struct comparison *c)
+/* How all figures were tested; NULL: not all in one way. */
+static const char *tested_all(const struct comparison *c)
 {
+    for (size_t i = 1; i < c->figures.n; i++)
+        if (strcmp(c->figures.a[i].method, c->figures.a[0].method) != 0)
+            return NULL;
+    return c->figures.n ? c->figures.a[0].method : NULL;
+}
+
+const char *diff_figures_table(struct table *t, const struct comparison *c)
+{
+    const char *all = tested_all(c);
+
     table_init(t, figure_columns, ARRAY_SIZE(figure_columns));
     for (size_t i = 0; i < c->figures.n; i++) {
         const struct comparison_figure *f = &c->figures.a[i];
@@ -229,8 +259,9 @@ void diff_figures_table(struct table *t, const struct comparison *c)
 
         fill_value(cell, f->unit, &f->value);
         cell[F_NAME].text = mem_strdup(f->name);
-        cell[F_METHOD].text = mem_strdup(f->method);
+        cell[F_METHOD].text = all ? NULL : mem_strdup(f->method);
     }
+    return all;
 }
 
 int diff_shows(const struct comparison *c, enum comparison_level level, enum comparison_level by)

@@ -26,9 +26,11 @@ char *diff_verdict(const struct comparison *c);
 /* "step: wall grew by 20.0 % with abc123 (p 2e-05)". Owned by the caller. */
 char *diff_step(const struct comparison_step *s);
 
-/* Rows of a level, at most `limit` (0: all), figures of whole runs. */
+/* Rows of a level, at most `limit` (0: all). */
 void diff_table(struct table *t, const struct comparison *c, enum comparison_level level, size_t limit);
-void diff_figures_table(struct table *t, const struct comparison *c);
+
+/* Figures of whole runs. Gives how all of them were tested, where that is the same: then no row tells it. */
+const char *diff_figures_table(struct table *t, const struct comparison *c);
 
 /* Whether a level has a table of its own: the one asked for, and what ran on accelerators. */
 int diff_shows(const struct comparison *c, enum comparison_level level, enum comparison_level by);

@@ -13,7 +13,6 @@ enum {
                          the right */
 };
 
-/* Texts that are all empty take no place where they are spare. */
 static void measure(struct text_columns *f, const struct table *t)
 {
     struct buf b = {0};
@@ -31,7 +30,7 @@ static void measure(struct text_columns *f, const struct table *t)
     for (size_t c = 0; c < t->ncolumns; c++) {
         size_t n = t->columns[c].title ? text_width(t->columns[c].title) : 0;
 
-        if ((f->width[c] || !t->columns[c].spare) && n > f->width[c])
+        if (n > f->width[c] && !table_is_empty(t, c))
             f->width[c] = n;
     }
     buf_release(&b);

@@ -418,6 +418,45 @@ for name in ("GPU busy", "step, mean", "step, median"):
 assert not figures["GPU idle"]["significant"]' "$output"
 }
 
+# steps NAME KERNEL:US...: a trace of 30 steps, in each of which aten::mm asks for these kernels and aten::gelu for another; lengths vary by half a percent.
+steps() {
+    python3 - "$@" <<'END'
+import json, sys
+events, at, ids = [], 1000.0, 0
+def span(cat, name, ts, dur, tid, **args): events.append({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, "args": args})
+for step in range(30):
+    begin = at
+    for operator, kernels in (("aten::mm", [k.rsplit(":", 1) for k in sys.argv[2:]]), ("aten::gelu", [("gelu", "500")])):
+        span("cpu_op", operator, at, 20 * len(kernels) + 1, 1)
+        for i, (name, us) in enumerate(kernels):
+            us, ids = float(us) * (1 + 0.005 * ((step * 7 + i) % 3 - 1)), ids + 1
+            span("cuda_runtime", "cudaLaunchKernel", at + 20 * i + 1, 5, 1, correlation=ids)
+            span("kernel", name, at + 100 + 4000 * i, us, 7, correlation=ids, device=0, stream=7)
+        at += 100 + 4000 * len(kernels)
+    span("user_annotation", "ProfilerStep#%d" % step, begin, at - begin - 1, 1)
+json.dump({"traceEvents": events}, open(sys.argv[1] + ".json", "w"))
+END
+    "$WPROF" import -o "$1" "$1.json" 2>/dev/null
+}
+
+@test "diff: a library that picks other kernels for the same operator isn't growth, a slower one is" {
+    steps base ampere:1000 volta:1000
+    steps other cutlass:1000 volta:1000
+    steps often volta:1000 volta:1000
+    steps slower cutlass:3000 volta:1000 # 80 % of the time become 89 %
+    for metric in gpu oncpu; do
+        run -0 "$WPROF" diff --by kernel --metric "$metric" --fail-above 5% base other
+        [[ $output == *"cutlass (instead of others, in aten::mm)"* ]]
+    done
+    run -0 "$WPROF" diff --by kernel --fail-above 5% base often
+    [[ $output == *"volta (instead of others, in aten::mm)"* ]]
+    run -0 "$WPROF" diff --metric gpu --fail-above 5% base other
+    [[ $output == *"cutlass (was in aten::mm)"* ]] # not in what asks for all kernels
+    run -1 "$WPROF" diff --by kernel --fail-above 5% base slower
+    [[ ${lines[-1]} == "FAIL: cutlass: "* ]]
+    run -1 "$WPROF" diff --metric gpu --fail-above 5% base slower
+}
+
 @test "diff: kernels and operators of a real pair of traces, against a calculation of their own" {
     local data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/kineto
     [ -e "$data/diff-test.json.gz" ] || skip "needs kineto/diff-*.json.gz in WPROF_SHARED_DATA"
