@@ -153,8 +153,8 @@ static int ls_run(const void *values, const struct config *cfg, int argc, char *
 
 const struct command cmd_ls = {
     .name = "ls",
-    .summary = "list the sessions below a directory",
-    .operands = "[DIR...]",
+    .summary = "list the sessions below a directory, and archives of them",
+    .operands = "[DIR|ARCHIVE...]",
     .opts = options,
     .nopts = ARRAY_SIZE(options),
     .values_size = sizeof(struct ls_opts),

@@ -152,10 +152,13 @@ static void link_to(const struct sessions *s, const struct sessions_entry *x, co
                     const char *here, struct buf *out)
 {
     const char *path = sessions_text(s, x->path), *page = sessions_text(s, x->page);
-    char *absolute = mem_printf("%s%s%s%s%s", *path == '/' ? "" : here, *path == '/' ? "" : "/", path,
-                                x->packed ? "" : "/", page);
+    char *absolute;
     struct buf way = {0};
 
+    if (x->packed && !strcmp(path, "-"))
+        return; /* it came by stdin: the link leads to the page itself */
+    absolute = mem_printf("%s%s%s%s%s", *path == '/' ? "" : here, *path == '/' ? "" : "/", path,
+                          x->packed ? "" : "/", page);
     relative(from, absolute, &way);
     escape(buf_str(&way), out);
     buf_release(&way);

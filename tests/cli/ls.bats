@@ -60,8 +60,7 @@ for s in json.load(sys.stdin)["sessions"]: print(s["path"])'
     mkdir runs both
     for i in 1 2 3 4 5 6 7 8 9 10; do
         printf 'a;b %d\n' $i >x.folded
-        "$WPROF" import -o runs/s$i x.folded
-        sed -i "s/\"host\": \"[^\"]*\"/\"host\": \"gpu-$i\"/" runs/s$i/meta.json
+        "$WPROF" import --host gpu-$i -o runs/s$i x.folded
     done
     "$WPROF" merge runs/s* -o both/m
     for _ in read indexed; do
@@ -226,4 +225,25 @@ assert s["archives_without_session"] == 1 and s["archives_denied"] == 0, s'
     [ "$(paths | wc -l)" = 3 ]
     cp "$BATS_TEST_TMPDIR/keep" deep/none.tar.zst
     [ "$(paths -n 1)" = deep/none.tar.zst ]
+}
+
+@test "ls: an archive that is named, and one on stdin" {
+    "$WPROF" version | grep -qE '^  archive +yes' || skip "needs a build with libarchive"
+    printf 'main;f 3\n' >"$BATS_TEST_TMPDIR/folded"
+    "$WPROF" -q import -o made "$BATS_TEST_TMPDIR/folded"
+    "$WPROF" -q pack -o named.pack made
+    rm -r made
+    for _ in read indexed; do
+        [ "$(paths named.pack)" = named.pack ]
+    done
+    [ "$(paths deep named.pack ./named.pack | wc -l)" = 3 ]
+    diff - <(paths - <named.pack) <<<-
+    [ "$(cat named.pack | paths -w folded -)" = - ]
+    cat named.pack | "$WPROF" -q ls -f html - | grep -q 'imported'
+    run -3 "$WPROF" ls nowhere.tar.zst
+    run -3 "$WPROF" ls one/meta.json
+    [[ $output == *"one/meta.json is neither a directory nor an archive of a session"* ]]
+    run -3 "$WPROF" ls - <one/meta.json
+    [[ $output == *"stdin: no tar archive"* ]] || { echo "$output"; false; }
+    run -3 "$WPROF" ls /dev/null
 }

@@ -172,7 +172,14 @@ static int is_archive(const char *name)
     return 0;
 }
 
-/* What an archive that is not known holds. Nobody records into one. */
+/* Nobody records into one. */
+static void settle_packed(struct finder *f, struct sessions_entry *n)
+{
+    if (!strcmp(sessions_text(f->s, n->state), "recording"))
+        n->state = strtab_add(&f->s->strings, "unsealed");
+}
+
+/* What an archive that is not known holds. */
 static void take_archive(struct finder *f, int fd, struct sessions_known *k, const struct stat *st)
 {
     struct sessions_entry *n = &k->entry;
@@ -188,8 +195,8 @@ static void take_archive(struct finder *f, int fd, struct sessions_known *k, con
         if (rc || read_text(f, &text, n)) {
             log_debug("%s: %s", f->path.data, rc ? e.msg : "its " SESSION_META " is no session's");
             *n = (struct sessions_entry){0};
-        } else if (!strcmp(sessions_text(f->s, n->state), "recording")) {
-            n->state = strtab_add(&f->s->strings, "unsealed");
+        } else {
+            settle_packed(f, n);
         }
         n->size = (uint64_t)st->st_size;
         take_stat(k, st);
@@ -330,34 +337,94 @@ static void walk(struct finder *f, int fd, int depth)
     closedir(d);
 }
 
-int sessions_find(struct sessions *s, const char *dir, struct err *e)
+static void find_below(struct finder *f, int fd)
 {
-    struct finder f = {.s = s};
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char *root = fd < 0 ? NULL : realpath(dir, NULL);
     struct stat st;
 
-    if (!root) {
-        err_sys(e, errno, "%s", dir);
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    buf_addstr(&f.absolute, root);
-    buf_addstr(&f.path, strcmp(dir, ".") ? dir : "");
-    sessions_index_open(&f.index, &s->strings, root);
     if (!fstatat(fd, SESSION_META, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode)) {
-        buf_addstr(&f.path, f.path.len ? "" : ".");
-        add_session(&f, fd, ".", &st);
+        buf_addstr(&f->path, f->path.len ? "" : ".");
+        add_session(f, fd, ".", &st);
         close(fd);
     } else {
-        walk(&f, fd, 0);
+        walk(f, fd, 0);
     }
-    sessions_index_close(&f.index);
+}
+
+/* ---- one that is named ---- */
+
+static int is_no_archive(const char *name, struct err *e)
+{
+    return err_set(e, "%s is neither a directory nor an archive of a session", name);
+}
+
+/* An archive by its name, whatever it ends in. */
+static int find_archive(struct finder *f, const char *name, struct err *e)
+{
+    struct sessions *s = f->s;
+    uint64_t foreign = s->foreign, unread = s->unread;
+    struct stat st;
+
+    if (stat(f->absolute.data, &st))
+        return err_sys(e, errno, "%s", name);
+    if (!S_ISREG(st.st_mode))
+        return is_no_archive(name, e);
+    add_archive(f, AT_FDCWD, f->absolute.data, &st);
+    if (s->unread > unread)
+        return err_set(e, "%s could not be read", name);
+    return s->foreign > foreign ? is_no_archive(name, e) : 0;
+}
+
+/* To its end: whoever writes it has no broken pipe then. */
+static void read_over(int fd)
+{
+    char piece[1 << 16];
+    ssize_t n;
+
+    do {
+        n = read(fd, piece, sizeof(piece));
+    } while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+static int find_stdin(struct finder *f, struct err *e)
+{
+    struct sessions_entry n = {0};
+    struct buf text = {0};
+    int rc = packed_read_meta(STDIN_FILENO, &text, SESSION_META_MAX, e);
+
+    if (!rc && read_text(f, &text, &n))
+        rc = err_set(e, "its " SESSION_META " is no session's");
+    if (!rc) {
+        read_over(STDIN_FILENO);
+        settle_packed(f, &n);
+        n.packed = 1;
+        add_entry(f, -1, n);
+    }
+    buf_release(&text);
+    return rc ? err_wrap(e, "stdin") : 0;
+}
+
+int sessions_find(struct sessions *s, const char *name, struct err *e)
+{
+    int piped = !strcmp(name, "-"), rc = 0, fd = piped ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *root = piped || (fd < 0 && errno != ENOTDIR) ? NULL : realpath(name, NULL);
+    struct finder f = {.s = s};
+
+    buf_addstr(&f.path, strcmp(name, ".") ? name : "");
+    if (root) {
+        buf_addstr(&f.absolute, root);
+        sessions_index_open(&f.index, &s->strings, root);
+        if (fd >= 0)
+            find_below(&f, fd);
+        else
+            rc = find_archive(&f, name, e);
+        sessions_index_close(&f.index);
+    } else {
+        rc = piped ? find_stdin(&f, e) : err_sys(e, errno, "%s", name);
+    }
     buf_release(&f.path);
     buf_release(&f.absolute);
     free(root);
-    return 0;
+    return rc;
 }
 
 /* ---- pages ---- */
