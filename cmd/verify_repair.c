@@ -7,6 +7,8 @@
 #include "analyze/open.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/tree.h"
+#include "model/session_extra.h"
 #include "model/source_text.h"
 
 #include <fcntl.h>
@@ -84,6 +86,68 @@ static int keep_made(const struct session *s, const struct verified *v, struct s
     return 0;
 }
 
+/* ---- what lies beside ---- */
+
+struct beside {
+    const struct session *from;
+    struct session_writer *w;
+    struct meta *m;
+    const struct session_create *how;
+    const char *kind;
+    uint64_t files;
+};
+
+/* Only what has the sum it had is given one: of the others nobody knows whether they are as they were. */
+static int is_whole(const struct beside *b, int dirfd, const char *path)
+{
+    const struct meta *m = &b->from->meta;
+
+    for (size_t i = 0; i < m->artifacts.n; i++)
+        if (m->artifacts.a[i].path && !strcmp(m->artifacts.a[i].path, path))
+            return *m->artifacts.a[i].sha256 && session_check(dirfd, &m->artifacts.a[i]) == SESSION_FILE_OK;
+    return 0;
+}
+
+static int copy_beside(void *ctx, int fd, const char *path, struct err *e)
+{
+    struct beside *b = ctx;
+    int dirfd = session_dirfd(b->w), to = tree_create(dirfd, path, b->how->uid, b->how->gid, e), rc;
+
+    if (to < 0)
+        return -1;
+    rc = tree_copy_fd(fd, to, e) ? err_wrap(e, "%s", path) : 0;
+    close(to);
+    b->files++;
+    if (!rc && is_whole(b, dirfd, path))
+        rc = session_note_artifact(b->w, b->m, b->kind, path, e);
+    return rc;
+}
+
+/* What somebody put into extra/ and reports/: nothing of it can be made again. */
+static int keep_beside(struct beside *b, struct err *e)
+{
+    static const char *const below[] = {SESSION_EXTRA, SESSION_REPORTS};
+    int from = open(session_files(b->from), O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    struct tree_visit visit = {.file = copy_beside, .ctx = b};
+    uint64_t left = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(below) && from >= 0 && !rc; i++) {
+        b->kind = below[i];
+        rc = tree_walk(from, below[i], &visit, &left, e);
+    }
+    if (from >= 0)
+        close(from);
+    if (left)
+        log_warn("%llu links, devices or too deep directories of extra/ and reports/ are left out",
+                 (unsigned long long)left);
+    if (b->files && !rc)
+        log_info("%llu file%s of extra/ and reports/ came along", (unsigned long long)b->files,
+                 b->files == 1 ? "" : "s");
+    return rc;
+}
+
+/* ---- the new session ---- */
+
 /* meta.json as it was, but for the list of files, and with a word on what happened. */
 static int describe(struct meta *m, const struct session *s, const struct verified *v, struct err *e)
 {
@@ -115,7 +179,9 @@ static int describe(struct meta *m, const struct session *s, const struct verifi
                                           "is missing",
                                           (unsigned long long)s->agent_bytes);
     for (size_t i = 0; i < v->files.n; i++)
-        if (v->files.a[i] != SESSION_FILE_OK && is_kept(s->meta.artifacts.a[i].path))
+        if (v->files.a[i] != SESSION_FILE_OK &&
+            (is_kept(s->meta.artifacts.a[i].path) || session_is_extra(&s->meta.artifacts.a[i])) &&
+            v->files.a[i] != SESSION_FILE_UNSUMMED)
             *vec_push(&m->notes) =
                 mem_printf("repaired: %s was missing or damaged", s->meta.artifacts.a[i].path);
     return 0;
@@ -154,6 +220,7 @@ static int write_anew(const struct verify_opts *o, const char *dir, struct sessi
     struct session_create how = {.dir = dir, .force = o->force};
     struct session_writer *w;
     struct buf made = {0};
+    struct beside beside;
     int rc;
 
     if (product_owner(&how.uid, &how.gid, e))
@@ -162,7 +229,10 @@ static int write_anew(const struct verify_opts *o, const char *dir, struct sessi
     w = session_create(&how, &s->store, m, e);
     if (!w)
         return -1;
-    rc = write_files(s, v, w, m, &made, e);
+    beside = (struct beside){.from = s, .w = w, .m = m, .how = &how};
+    rc = keep_beside(&beside, e);
+    if (!rc)
+        rc = write_files(s, v, w, m, &made, e);
     if (rc)
         session_discard(w);
     else

@@ -103,6 +103,33 @@ holds_samples() {
     [ "$(samples "$1" hot_a)" -gt 0 ]
 }
 
+@test "verify --repair: what lies in extra/ and reports/ comes along" {
+    rm -rf bad bad-repaired x x.tar.zst
+    cp -r s x
+    mkdir -p x/extra/sub x/reports
+    echo note >x/extra/note.txt
+    echo deep >x/extra/sub/deep.txt
+    ln -s note.txt x/extra/link
+    "$WPROF" -q pack -o x.tar.zst x
+    "$WPROF" -q unpack -o bad x.tar.zst # gives extra/ checksums
+    mkdir bad/reports
+    echo page >bad/reports/page.html
+    echo changed >>bad/extra/sub/deep.txt
+    truncate -s -12 bad/events.wlog
+    ln -s note.txt bad/extra/link
+    run -0 "$WPROF" verify --repair bad
+    [[ $output == *"1 links, devices"*"3 files of extra/ and reports/ came along"* ]] || { echo "$output"; false; }
+    diff -r <(cd bad && cat extra/note.txt extra/sub/deep.txt reports/page.html) \
+        <(cd bad-repaired && cat extra/note.txt extra/sub/deep.txt reports/page.html)
+    run -0 "$WPROF" verify --json bad-repaired
+    python3 -c 'import json, sys
+files = {f["path"]: f["state"] for f in json.load(sys.stdin)[0]["files"]}
+assert files["extra/note.txt"] == "whole" and files["extra/sub/deep.txt"] == "no sum", files
+assert files["reports/page.html"] == "no sum", files' <<<"$output"
+    grep -q 'repaired: extra/sub/deep.txt was missing or damaged' bad-repaired/meta.json
+    run -3 "$WPROF" verify --repair --force bad # what somebody put there is not removed
+}
+
 @test "verify --repair: a recording whose recorder was killed" {
     need_tier_a
     build_workloads
