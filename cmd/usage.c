@@ -55,6 +55,50 @@ int command_usage(const struct command *c, const char *fmt, ...)
     return c->usage_exit ? c->usage_exit : EXIT_USAGE;
 }
 
+enum { HELP_AT = 26, HELP_WIDTH = 100 }; /* columns */
+
+/* What fits into a line: words, and of a list of choices those that do; at least one of them. */
+static size_t line_length(const char *text)
+{
+    size_t fits = 0, n = strlen(text);
+
+    if (n <= HELP_WIDTH - HELP_AT)
+        return n;
+    for (size_t i = 0; i < n && (!fits || i < HELP_WIDTH - HELP_AT); i++)
+        if (text[i] == ' ' || (text[i] == '|' && text[i + 1] != ' '))
+            fits = i + 1;
+    return fits ? fits : n;
+}
+
+static void add_wrapped(const char *text, struct buf *out)
+{
+    while (*text) {
+        size_t n = line_length(text);
+
+        buf_addf(out, "%.*s", (int)(n - (text[n - 1] == ' ')), text);
+        text += n;
+        buf_addch(out, '\n');
+        if (*text)
+            buf_addf(out, "%*s", HELP_AT, "");
+    }
+}
+
+static void add_help(const struct opt *o, struct buf *out)
+{
+    struct buf text = {0};
+
+    buf_addstr(&text, o->help);
+    if (o->choices)
+        buf_addf(&text, ": %s", o->choices);
+    if (o->value && *o->value)
+        buf_addf(&text, " (default: %s%s%s)", o->value, o->setting ? ", setting " : "",
+                 o->setting ? o->setting : "");
+    else if (o->setting)
+        buf_addf(&text, " (setting %s)", o->setting);
+    add_wrapped(buf_str(&text), out);
+    buf_release(&text);
+}
+
 static void add_options(const struct opt *opts, size_t n, struct buf *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -69,19 +113,11 @@ static void add_options(const struct opt *opts, size_t n, struct buf *out)
         else
             buf_addstr(out, "    ");
         buf_addf(out, "--%s%s%s", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
-        if (out->len - from < 26)
-            buf_addf(out, "%*s", (int)(26 - (out->len - from)), "");
+        if (out->len - from < HELP_AT)
+            buf_addf(out, "%*s", (int)(HELP_AT - (out->len - from)), "");
         else
-            buf_addf(out, "\n%26s", "");
-        buf_addstr(out, o->help);
-        if (o->choices)
-            buf_addf(out, ": %s", o->choices);
-        if (o->value && *o->value)
-            buf_addf(out, " (default: %s%s%s)", o->value, o->setting ? ", setting " : "",
-                     o->setting ? o->setting : "");
-        else if (o->setting)
-            buf_addf(out, " (setting %s)", o->setting);
-        buf_addch(out, '\n');
+            buf_addf(out, "\n%*s", HELP_AT, "");
+        add_help(o, out);
     }
 }
 

@@ -31,7 +31,7 @@ done | check "pages and -h name the same options"
 diff <("$WPROF" -h | sed -n 's/^Options before.*/Options/; p' | of_help) <(of_page man/wprof.1.md) | grep '^[<>]' |
     check "wprof(1) and wprof -h name the same options"
 
-helps=$(for c in $commands; do "$WPROF" "$c" -h; done)
+helps=$(for c in $commands; do "$WPROF" "$c" -h; done | tr -s '\n ' '  ') # lines are wrapped
 "$WPROF" config --list | awk '{ print $1 }' | while read -r key; do
     grep -qF "setting $key" <<<"$helps" || echo "$key is the default of no option"
 done | check "every setting gives some option's default"
