@@ -101,11 +101,14 @@ static double sample_ns(const struct session *s)
     return event && strstr(event, "clock") && s->meta.frequency ? 1e9 / (double)s->meta.frequency : 0;
 }
 
-/* Of samples that were imported with a weight it is known how many they were. */
+/* Of samples that were imported with a weight it is known how many they were. What was measured, as callgrind
+ * counts, has none: it doesn't vary as samples do. */
 static double sample_weight(const struct session *s, uint64_t sum)
 {
     uint64_t n = store_counter(&s->store, "import.samples", 0);
 
+    if (store_counter(&s->store, "import.measured", 0))
+        return 0;
     return n && n < sum ? (double)sum / (double)n : 1;
 }
 
@@ -224,6 +227,15 @@ static void describe_sides(struct compare *c)
                            labels[side], out->unit, out->metric);
 }
 
+/* Costs that were measured are no samples. */
+static int all_measured(const struct compare *c)
+{
+    for (size_t i = 0; i < c->runs.n; i++)
+        if (c->runs.a[i].weight > 0)
+            return 0;
+    return 1;
+}
+
 static void describe(struct compare *c)
 {
     struct comparison *out = c->out;
@@ -231,7 +243,7 @@ static void describe(struct compare *c)
     size_t least = c->n[0] < c->n[1] ? c->n[0] : c->n[1];
 
     out->metric = mem_strdup(m->name);
-    out->unit = mem_strdup(m->unit);
+    out->unit = mem_strdup(all_measured(c) ? "costs" : m->unit);
     out->per = mem_strdup(c->o.per ? c->o.per : "sample");
     out->what = c->o.self ? "self" : "total";
     out->alpha = c->o.alpha;

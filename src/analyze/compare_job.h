@@ -79,7 +79,8 @@ struct compare_run {
     uint64_t sum;  /* of the metric */
     double per;    /* what it is divided by */
     double scale;  /* of a sample: ns, or 1 */
-    double weight; /* what one sample counts in `sum`: its period where it was imported with one, else 1 */
+    double weight; /* what one sample counts in `sum`: its period where it was imported with one, else 1; 0:
+                    * it was measured, not sampled */
     uint64_t ns;   /* how long it took; 0: not known */
     VEC(struct compare_measure) measures;
     struct {

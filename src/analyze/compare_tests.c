@@ -103,6 +103,15 @@ static void choose_rows(struct tester *x)
     map_release(&seen);
 }
 
+/* Instructions that callgrind counted, times between a call and its return: no samples, on a side or both. */
+static int is_measured(const struct tester *x)
+{
+    for (size_t r = 0; r < x->rows->runs; r++)
+        if (x->rows->samples && !(x->rows->whole[r].weight > 0))
+            return 1;
+    return 0;
+}
+
 /* ---- several runs a side ---- */
 
 /* Of a row in one run: the variance of so many independent samples, and the square of its value that a
@@ -202,7 +211,7 @@ static void describe_runs(struct tester *x, const struct spread_rows *rows, cons
 
     out->overdispersion = overdispersion(x, rows);
     free(out->method);
-    if (x->rows->samples)
+    if (x->rows->samples && !is_measured(x))
         out->method = mem_printf("by how runs differ, told from all rows together (%.2g times as much as "
                                  "independent samples do, and half of the rows by more than %.2g %% besides)",
                                  stats_spread_factor(s), 100 * stats_spread_own(s));
@@ -279,6 +288,11 @@ static void describe_single(struct tester *x, const struct single *s)
 
     out->overdispersion = x->rows->samples ? s->spread : NAN;
     free(out->method);
+    if (is_measured(x)) {
+        out->method = mem_strdup("nothing: of one run a side whose costs were measured, not sampled, nothing "
+                                 "tells how much they vary");
+        return;
+    }
     out->method = mem_strdup(!isnan(s->spread) ? "one run a side: resampled in blocks of time, so how runs "
                                                  "differ from each other is not in it"
                                                : "one run a side without times: as if samples were "
@@ -310,7 +324,7 @@ static void single_test(struct tester *x, const struct single *s, uint32_t row)
             e = least * sqrt(s->spread);
         var[r] = fmax(e, least) * fmax(e, least);
     }
-    if (!(var[0] + var[1] > 0) && v->change != 0) /* nothing tells how much it varies */
+    if (!(var[0] + var[1] > 0) && (v->change != 0 || is_measured(x))) /* nothing tells how much it varies */
         return;
     d = stats_difference(v->change, sqrt(var[0] + var[1]), single_freedom(s, var), x->c->o.alpha);
     v->low = d.low;

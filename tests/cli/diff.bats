@@ -500,6 +500,28 @@ assert '"'"'"significant": true'"'"' not in json.dumps(d), d["functions"]
 '
 }
 
+@test "diff: costs that were measured are no samples: one run a side tests nothing of them" {
+    local from=$BATS_TEST_TMPDIR
+    printf 'events: Ir\nfn=main\n1 1000000\nfn=work\n1 %d\n' 9000000 >"$from/a.callgrind"
+    printf 'events: Ir\nfn=main\n1 1000000\nfn=work\n1 %d\n' 19000000 >"$from/b.callgrind"
+    printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"main"},{"name":"work"}]},"profiles":[{"type":"evented","name":"p","unit":"milliseconds","startValue":0,"endValue":1000,"events":[{"type":"O","frame":0,"at":0},{"type":"O","frame":1,"at":%d},{"type":"C","frame":1,"at":900},{"type":"C","frame":0,"at":1000}]}]}' 500 >"$from/a.speedscope.json"
+    sed 's/"at":500/"at":100/' "$from/a.speedscope.json" >"$from/b.speedscope.json"
+    for format in callgrind speedscope.json; do
+        rm -rf a1 a2 b1 b2
+        for i in a b; do
+            "$WPROF" -q import -o ${i}1 "$from/$i.$format"
+            "$WPROF" -q import -o ${i}2 "$from/$i.$format"
+        done
+        run -0 "$WPROF" diff a1 b1
+        [[ $output == *" costs"*"tested: nothing: of one run a side nothing tells how much"* ]] || { echo "$output"; false; }
+        not grep -q "samples" <<<"$output" || { echo "$output"; false; }
+        run -3 "$WPROF" diff --fail-above 1% a1 b1
+        [[ $output == *"can't judge"* ]]
+        run -1 "$WPROF" diff --fail-above 1% --base a1 a2 --new b1 b2
+        [[ $output == *"tested: by how runs differ"*FAIL*work* ]] || { echo "$output"; false; }
+    done
+}
+
 @test "diff: a function that is taken out of another, or renamed, or a lambda's number is no growth; a new one is" {
     printf '%s\n' 'app;main;process 2000' 'app;main;process;encode 4000' 'app;main;process;parse 4000' \
         'app;main;each<main::{lambda(int)#1}> 900' >base.folded

@@ -145,4 +145,6 @@ void import_counts_store(const struct import_stats *st, struct store *s)
         store_set_counter(s, name.data, st->counts.a[i].n);
         buf_release(&name);
     }
+    if (st->measured)
+        store_set_counter(s, "import.measured", 1);
 }

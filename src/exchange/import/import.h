@@ -43,6 +43,7 @@ struct import_rank {
 struct import_stats {
     uint64_t bytes;           /* of all files, unpacked */
     uint64_t stacks, samples; /* samples: the sum of the stacks' values; 0: it has none */
+    int measured;             /* values are exact costs or times, no samples */
     uint64_t rounded;         /* values with a fraction */
     uint64_t bad;             /* lines or records that made no sense */
     uint64_t first_bad;       /* the line of the first one */

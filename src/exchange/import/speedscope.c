@@ -124,6 +124,7 @@ static void take_evented(struct speedscope *x, const struct json_value *profile)
     const struct json_value *events = json_get(profile, "events");
     VEC(uint32_t) open = {0}; /* stacks */
 
+    x->st->measured = 1;
     for (const struct json_value *v = events ? events->child : NULL; v; v = v->next) {
         const char *type = json_get_str(v, "type", "");
         double at = json_get_f64(v, "at", x->at), weight = at - x->at;
