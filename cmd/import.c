@@ -10,16 +10,17 @@
 #include "exchange/import/ranks.h"
 #include "model/graph_json.h"
 #include "platform/clock.h"
-#include "platform/machine.h"
 #include "platform/packed.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct import_opts {
-    const char *from, *event, *output;
+    const char *from, *event, *host, *output;
     int force;
 };
 
@@ -31,6 +32,8 @@ static const struct opt options[] = {
                "what FILE is (default: what it begins like)"),
     OPT_STRING('e', "event", struct import_opts, event, "NAME",
                "of several events or kinds of values, the one to take (default: the first)"),
+    OPT_STRING(0, "host", struct import_opts, host, "NAME",
+               "where it was recorded (default: what FILE says, else none)"),
     OPT_STRING('o', "output", struct import_opts, output, "DIR", "the session's directory"),
     OPT_FLAG(0, "force", struct import_opts, force, "replace DIR where it is a wprof session"),
 };
@@ -44,11 +47,6 @@ static char *workload_of(const char *path)
 
 static void describe(struct meta *m, const char *path)
 {
-    struct machine machine;
-
-    machine_read(&machine);
-    m->host = mem_strdup(machine.host);
-    machine_release(&machine);
     m->session_id = mem_calloc(24, 1);
     m->start_ts = m->end_ts = (double)clock_ns(CLOCK_REALTIME) / 1e9;
     session_new_id(m->session_id, m->start_ts);
@@ -205,6 +203,14 @@ static int read_input(struct import *im, struct input *in, struct err *e)
     return 0;
 }
 
+static int read_one(struct import *im, const struct import_opts *o, struct input *in, unsigned count,
+                    struct err *e)
+{
+    const struct importer *x = o->from ? importer_find(o->from, e) : importer_detect(in, e);
+
+    return choose(im, o, x, in->name, count, e) ? -1 : read_input(im, in, e);
+}
+
 /* dir: where it lies; path: what it is called. */
 static int read_dir(struct import *im, const struct import_opts *o, const char *dir, const char *path,
                     unsigned count, struct err *e)
@@ -220,12 +226,12 @@ static int read_dir(struct import *im, const struct import_opts *o, const char *
     return 0;
 }
 
-/* A session's directory in an archive. */
-static int read_packed(struct import *im, const struct import_opts *o, const char *path, unsigned count,
-                       struct err *e)
+/* A session's directory in an archive, which is read from `fd`. */
+static int read_packed(struct import *im, const struct import_opts *o, int fd, const char *path,
+                       unsigned count, struct err *e)
 {
     struct session s;
-    int rc = packed_open_meta(&s, path, e);
+    int rc = packed_open_fd(&s, fd, path, e);
 
     if (rc)
         return rc;
@@ -234,13 +240,35 @@ static int read_packed(struct import *im, const struct import_opts *o, const cha
     return rc;
 }
 
-/* An archive of a directory that an importer reads, and not a file of the format that --from asks for. */
-static int is_packed(const struct import_opts *o, const char *path)
+/* An archive of a directory is wanted, or may be, and not a file of the format that --from asks for. */
+static int wants_packed(const struct import_opts *o)
 {
     const struct importer *x = o->from ? importer_find(o->from, NULL) : NULL;
+
+    return !o->from || (x && !x->run);
+}
+
+/* The archive, opened; -1: it is something else. */
+static int open_packed(const struct import_opts *o, const char *path)
+{
     struct stat st;
 
-    return !stat(path, &st) && S_ISREG(st.st_mode) && packed_is(path) && (!o->from || (x && !x->run));
+    return wants_packed(o) && !stat(path, &st) && S_ISREG(st.st_mode) && packed_is(path)
+               ? open(path, O_RDONLY | O_CLOEXEC)
+               : -1;
+}
+
+/* From a pipe, what gzip made of it unpacked: as a file without a name first. */
+static int read_piped(struct import *im, const struct import_opts *o, struct input *in, unsigned count,
+                      struct err *e)
+{
+    int fd = packed_spool(input_read, in, e), rc;
+
+    if (fd < 0)
+        return err_wrap(e, "%s", in->name);
+    rc = read_packed(im, o, fd, in->name, count, e);
+    close(fd);
+    return rc;
 }
 
 static int read_file(struct import *im, const struct import_opts *o, const char *path, unsigned index,
@@ -248,20 +276,23 @@ static int read_file(struct import *im, const struct import_opts *o, const char 
 {
     struct input in;
     struct stat st;
-    int rc;
+    int piped = !strcmp(path, "-"), fd = piped ? -1 : open_packed(o, path), rc;
 
-    if (strcmp(path, "-") != 0 && !stat(path, &st) && S_ISDIR(st.st_mode))
+    if (!piped && !stat(path, &st) && S_ISDIR(st.st_mode))
         return read_dir(im, o, path, path, count, e);
-    if (strcmp(path, "-") != 0 && is_packed(o, path))
-        return read_packed(im, o, path, count, e);
+    if (fd >= 0) {
+        rc = read_packed(im, o, fd, path, count, e);
+        close(fd);
+        return rc;
+    }
     rc = input_open(&in, path, e);
     in.event = o->event;
     in.index = index;
     in.count = count;
-    if (!rc)
-        rc = choose(im, o, o->from ? importer_find(o->from, e) : importer_detect(&in, e), in.name, count, e);
-    if (!rc)
-        rc = read_input(im, &in, e);
+    if (!rc && piped && wants_packed(o) && packed_begins(in.head.data, in.head.len))
+        rc = read_piped(im, o, &in, count, e);
+    else if (!rc)
+        rc = read_one(im, o, &in, count, e);
     input_release(&in);
     return rc;
 }
@@ -360,6 +391,12 @@ static int look_up_names(struct import *im, struct err *e)
     return 0;
 }
 
+static void set_host(struct meta *m, const char *host)
+{
+    free(m->host);
+    m->host = mem_strdup(host);
+}
+
 static int import(const struct import_opts *o, int n, char **paths, struct err *e)
 {
     struct import im;
@@ -374,6 +411,8 @@ static int import(const struct import_opts *o, int n, char **paths, struct err *
     }
     if (!rc)
         ranks_settle(&im.stats, &im.store, &im.meta);
+    if (!rc && o->host)
+        set_host(&im.meta, o->host);
     if (!rc && im.importer->unnamed)
         rc = look_up_names(&im, e);
     if (!rc) {

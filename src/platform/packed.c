@@ -28,7 +28,7 @@
 
 /* POSIX.1-2017, pax, "ustar Interchange Format"; GNU's tar has the same five bytes there. */
 #define USTAR_MAGIC "ustar"
-enum { USTAR_AT = 257, HEAD = 512 };
+enum { USTAR_AT = 257, HEAD = 512, PIECE = 64 << 10 };
 
 /* ---- writing ---- */
 
@@ -290,15 +290,29 @@ int packed_read_meta(int fd, struct buf *out, uint64_t max, struct err *e)
 /* ---- as an operand ---- */
 
 /* By its first bytes. Much else is compressed by gzip, or may begin like an old tar: that is looked into. */
+static int is_zstd(const char *head, size_t n)
+{
+    return n >= 4 && !memcmp(head, ZSTD_MAGIC, 4);
+}
+
+static int is_ustar(const char *head, size_t n)
+{
+    return n >= HEAD && !memcmp(head + USTAR_AT, USTAR_MAGIC, 5);
+}
+
+int packed_begins(const void *head, size_t n)
+{
+    return is_zstd(head, n) || is_ustar(head, n);
+}
+
 static int begins_as_one(int fd)
 {
     char head[HEAD];
-    ssize_t n = pread(fd, head, sizeof(head), 0);
+    ssize_t got = pread(fd, head, sizeof(head), 0);
+    size_t n = got > 0 ? (size_t)got : 0;
 
-    return (n >= 4 && !memcmp(head, ZSTD_MAGIC, 4)) ||
-           (((n >= 2 && !memcmp(head, GZIP_MAGIC, 2)) ||
-             (n == HEAD && !memcmp(head + USTAR_AT, USTAR_MAGIC, 5))) &&
-            archive_is(fd));
+    return is_zstd(head, n) ||
+           (((n >= 2 && !memcmp(head, GZIP_MAGIC, 2)) || is_ustar(head, n)) && archive_is(fd));
 }
 
 /* The archive, opened; -1: something else is there. */
@@ -323,10 +337,52 @@ int packed_is(const char *path)
     return fd >= 0;
 }
 
-static char *make_room(struct err *e)
+static char *room_name(void)
 {
     const char *tmp = getenv("TMPDIR");
-    char *dir = mem_printf("%s/wprof-unpacked-XXXXXX", tmp && *tmp ? tmp : "/var/tmp");
+
+    return mem_printf("%s/wprof-unpacked-XXXXXX", tmp && *tmp ? tmp : "/var/tmp");
+}
+
+static int make_spool(struct err *e)
+{
+    char *name = room_name();
+    int fd = mkostemp(name, O_CLOEXEC);
+
+    if (fd < 0)
+        err_sys(e, errno, "%s", name);
+    else
+        unlink(name);
+    free(name);
+    return fd;
+}
+
+int packed_spool(ssize_t (*read)(void *ctx, void *p, size_t n, struct err *e), void *ctx, struct err *e)
+{
+    int fd = make_spool(e), rc = fd < 0 ? -1 : 0;
+    uint64_t bytes = 0;
+    char piece[PIECE];
+    ssize_t n;
+
+    while (!rc && (n = read(ctx, piece, sizeof(piece), e)) != 0) {
+        bytes += n > 0 ? (uint64_t)n : 0;
+        if (bytes > PACKED_BYTES)
+            rc = err_set(e, "more than %llu GiB come out of it", PACKED_BYTES >> 30);
+        else if (n < 0 || io_write_all(fd, piece, (size_t)n, e))
+            rc = -1;
+    }
+    if (!rc && lseek(fd, 0, SEEK_SET))
+        rc = err_sys(e, errno, "lseek");
+    if (rc && fd >= 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static char *make_room(struct err *e)
+{
+    char *dir = room_name();
 
     if (mkdtemp(dir))
         return dir;
@@ -349,33 +405,42 @@ static int unpack(int fd, const char *dir, int unchecked, struct err *e)
     return rc;
 }
 
-static int open_meta(struct session *s, const char *path, int unchecked, struct err *e)
+static int open_unpacked(struct session *s, int fd, const char *name, int unchecked, struct err *e)
 {
-    int fd = path ? open_archive(path) : -1, sweeper = -1;
-    char *dir;
+    char *dir = make_room(e);
+    int sweeper = dir ? sweeper_start(dir) : -1; /* whatever ends us: nobody else would remove it */
 
-    if (fd < 0)
-        return session_open_meta(s, path, e);
     *s = (struct session){0};
-    dir = make_room(e);
-    if (dir)
-        sweeper = sweeper_start(dir); /* whatever ends us: nobody else would remove it */
     if (!dir || unpack(fd, dir, unchecked, e) || session_open_meta(s, dir, e)) {
-        err_wrap(e, "%s", path);
+        err_wrap(e, "%s", name);
         if (dir)
             session_dir_remove(dir);
         if (sweeper >= 0)
             close(sweeper);
         free(dir);
-        close(fd);
         return -1;
     }
-    close(fd);
     free(s->path);
-    s->path = mem_strdup(path);
+    s->path = mem_strdup(name);
     s->unpacked = dir;
     s->sweeper = sweeper + 1;
     return 0;
+}
+
+int packed_open_fd(struct session *s, int fd, const char *name, struct err *e)
+{
+    return open_unpacked(s, fd, name, 0, e);
+}
+
+static int open_meta(struct session *s, const char *path, int unchecked, struct err *e)
+{
+    int fd = path ? open_archive(path) : -1, rc;
+
+    if (fd < 0)
+        return session_open_meta(s, path, e);
+    rc = open_unpacked(s, fd, path, unchecked, e);
+    close(fd);
+    return rc;
 }
 
 int packed_open_meta(struct session *s, const char *path, struct err *e)

@@ -47,11 +47,18 @@ int packed_read(int fd, const struct packed_to *to, struct err *e);
 #define PACKED_AHEAD (64u << 20)
 int packed_read_meta(int fd, struct buf *out, uint64_t max, struct err *e);
 
-int packed_is(const char *path); /* "-", or a file that begins as an archive does */
+int packed_begins(const void *head, size_t n); /* whether these first bytes are an archive's, or may be */
+int packed_is(const char *path);               /* "-", or a file that begins as an archive does */
+
+/* All that `read` gives, of a pipe that can't be read twice: as a file without a name below $TMPDIR (else
+ * /var/tmp), at its start, at most PACKED_BYTES. -1 with `e`. */
+int packed_spool(ssize_t (*read)(void *ctx, void *p, size_t n, struct err *e), void *ctx, struct err *e);
 
 /* session_open_meta(), of an archive too ("-": on stdin), whose files are in a directory of their own below
  * $TMPDIR (else /var/tmp) until session_release(). */
 int packed_open_meta(struct session *s, const char *path, struct err *e);
+/* The same of an archive that is open, and called `name`; fd stays the caller's. */
+int packed_open_fd(struct session *s, int fd, const char *name, struct err *e);
 /* The same for who looks at damage: files need not be as meta.json lists them. */
 int packed_open_damaged(struct session *s, const char *path, struct err *e);
 

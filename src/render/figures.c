@@ -217,7 +217,7 @@ static void add_facts(struct figures *f, const struct meta *m)
 {
     char text[64];
 
-    add_fact(f, meta_is_imported(m) ? "imported on" : "host", m->host);
+    add_fact(f, "host", m->host);
     add_time(f, m);
     if (m->event && m->frequency) {
         snprintf(text, sizeof(text), "%s at %llu Hz", m->event, (unsigned long long)m->frequency);

@@ -47,8 +47,10 @@ static void about(const struct report *r, const struct text_style *style, struct
     buf_addf(out, "%s\n", off(style));
     if (m->duration_s > 0)
         buf_addstr(&b, units_duration(text, sizeof(text), (uint64_t)(m->duration_s * 1e9)));
-    if (m->host)
-        buf_addf(&b, "%s%son %s", b.len ? imported ? ", " : " " : "", imported ? "imported " : "", m->host);
+    if (m->host && *m->host)
+        buf_addf(&b, "%son %s", b.len ? " " : "", m->host);
+    if (imported)
+        buf_addf(&b, "%simported", b.len ? ", " : "");
     if (m->ncpus)
         buf_addf(&b, ", %u CPU%s", m->ncpus, m->ncpus == 1 ? "" : "s");
     if (m->tier)

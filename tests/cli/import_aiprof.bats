@@ -81,12 +81,22 @@ END
     "$WPROF" import -o s a
     tar -czf a.tar.gz a
     tar -C a -cf b.tar .
-    for archive in a.tar.gz b.tar; do
+    tar -cf - a | zstd -q >c.tar.zst
+    for archive in a.tar.gz b.tar c.tar.zst; do
         run -3 "$WPROF" show "$archive"
         [[ $output == *"wprof import takes AIProf's"* ]]
         rm -rf t
         "$WPROF" import -o t "$archive"
         cmp <("$WPROF" export t) <("$WPROF" export s)
+        for how in "cat $archive |" "<$archive" "cat $archive | env ONLY=aiprof"; do
+            rm -rf t
+            sh -c "${how} \"\$WPROF\" import \${ONLY:+--from \$ONLY} -o t -"
+            cmp <("$WPROF" export t) <("$WPROF" export s)
+            grep -q "imported from stdin" t/meta.json
+        done
     done
-    [ -z "$(ls tmp)" ]
+    head -c 600 a.tar.gz >cut.tar.gz
+    run -3 "$WPROF" import -o none - <cut.tar.gz
+    run -3 "$WPROF" import -o none - < <(head -c 100 c.tar.zst)
+    [ ! -e none ] && [ -z "$(ls tmp)" ]
 }

@@ -95,8 +95,7 @@ source_of() {
 @test "source lines and what lies in extra/ are carried over, under names of their own where they differ" {
     for i in 1 2 3; do
         printf 'a;b %d\n' $i >$i.folded
-        "$WPROF" import -o s$i $i.folded
-        sed -i 's/"host": "[^"]*"/"host": "node"/' s$i/meta.json
+        "$WPROF" import --host node -o s$i $i.folded
         mkdir -p s$i/extra/logs
         echo the same >s$i/extra/config
         echo "of $i" >s$i/extra/logs/run

@@ -100,8 +100,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Of one boot the two clocks are equally far apart. Imported times since the epoch don't tell that, and their
- * host is where they were imported. */
+/* Of one boot the two clocks are equally far apart. Imported times since the epoch don't tell that. */
 static int is_of(const struct merge_domain *d, const struct meta *x)
 {
     if (x->clock_id || *d->id != '\n')
