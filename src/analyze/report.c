@@ -7,6 +7,7 @@
 #include "analyze/gpu_kernels.h"
 #include "analyze/metrics_top.h"
 #include "analyze/report_devices.h"
+#include "analyze/report_programs.h"
 #include "analyze/report_units.h"
 #include "analyze/source_lines.h"
 #include "analyze/topology.h"
@@ -260,6 +261,7 @@ static void add_tables(struct report *r, const struct session *s, const struct r
         metrics_table_machine(section(r, REPORT_METRICS, "metrics", "The machine meanwhile"), &sums, 0);
         metrics_table_machine(section(r, REPORT_CGROUP, "cgroup", "The control group"), &sums, 1);
     }
+    report_programs(r, s, &sums);
     metrics_sums_release(&sums);
     report_units(r, s, o->rows);
 }

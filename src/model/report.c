@@ -2,6 +2,7 @@
 #include "model/report.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 
@@ -18,6 +19,11 @@ void report_release(struct report *r)
     free(r->slow_units);
     comparison_release(&r->slow);
     vec_release(&r->wall);
+    for (size_t i = 0; i < r->programs.n; i++) {
+        free(r->programs.a[i].name);
+        free(r->programs.a[i].where);
+    }
+    vec_release(&r->programs);
     for (size_t i = 0; i < r->devices.n; i++) {
         free(r->devices.a[i].name);
         vec_release(&r->devices.a[i].parts);
@@ -34,6 +40,22 @@ void report_release(struct report *r)
     release_stacks(r->folded.leaves.a, r->folded.leaves.n);
     vec_release(&r->folded.top);
     vec_release(&r->folded.leaves);
+}
+
+void report_programs_words(const struct report *r, struct buf *out)
+{
+    const struct meta *m = r->meta;
+    uint64_t wall = m->end_mono > m->start_mono ? m->end_mono - m->start_mono : 0;
+    char a[40], b[40];
+
+    buf_addstr(out, units_duration(a, sizeof(a), r->cpus_used_ns));
+    if (r->whole_machine)
+        buf_addf(out, " of the %s of %u CPU%s", units_duration(b, sizeof(b), r->cpus_ns), m->ncpus,
+                 m->ncpus == 1 ? "" : "s");
+    else if (wall)
+        buf_addf(out, " of CPU time, %.1f CPUs on average", (double)r->cpus_used_ns / (double)wall);
+    else
+        buf_addstr(out, " of CPU time");
 }
 
 const char *report_no_findings(const struct report *r)

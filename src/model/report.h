@@ -3,6 +3,7 @@
 #ifndef WPROF_MODEL_REPORT_H
 #define WPROF_MODEL_REPORT_H
 
+#include "base/buf.h"
 #include "model/comparison.h"
 #include "model/findings.h"
 #include "model/quality.h"
@@ -29,6 +30,15 @@ struct report_blame {
     char *state; /* "on CPU", "off CPU: futex"; the states of gpu_blame.h */
     char *where; /* the function with the most of it; NULL: none is known */
     uint64_t ns;
+};
+
+/* Processes of one program. */
+struct report_program {
+    char *name;
+    char *where; /* the function with most of its own time; NULL: none has much, or samples are few */
+    double where_share;
+    uint64_t cpu_ns, delay_ns; /* delay_ns: run queue */
+    size_t processes;
 };
 
 enum report_table {
@@ -77,6 +87,10 @@ struct report {
     VEC(struct report_part) wall;
     uint64_t wall_ns, unseen_ns; /* the sum of all parts and unseen_ns is wall_ns */
     int waits_measured;
+    VEC(struct report_program) programs; /* who used the CPUs, the most first; none: `wall` tells that */
+    uint64_t cpus_ns;      /* of their bar: of all CPUs of a whole machine, else what they used */
+    uint64_t cpus_used_ns; /* all of them */
+    int whole_machine;     /* is what was recorded */
     VEC(struct report_device) devices;
     VEC(struct report_blame) blame; /* the most first */
     uint64_t idle_ns;               /* their sum */
@@ -88,6 +102,10 @@ struct report {
 };
 
 void report_release(struct report *r);
+
+/* "5.99 s of the 6.00 s of 2 CPUs", "3.20 s of CPU time, 1.1 CPUs on average": what programs used. Appended.
+ */
+void report_programs_words(const struct report *r, struct buf *out);
 
 /* One sentence on what was looked for: "57 rules: 2 found something, ...". Owned by the caller. */
 char *report_checked(const struct report *r);

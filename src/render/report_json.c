@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "render/report.h"
 
+#include <math.h>
+
 static void about(const struct report *r, struct json_writer *w)
 {
     const struct meta *m = r->meta;
@@ -66,6 +68,29 @@ static void device_bars(const struct report *r, struct json_writer *w)
     json_end_array(w);
 }
 
+static void programs(const struct report *r, struct json_writer *w)
+{
+    json_object(w, "cpus");
+    json_bool(w, "whole_machine", r->whole_machine);
+    json_u64(w, "ns", r->cpus_ns);
+    json_u64(w, "used_ns", r->cpus_used_ns);
+    json_array(w, "programs");
+    for (size_t i = 0; i < r->programs.n; i++) {
+        const struct report_program *p = &r->programs.a[i];
+
+        json_object(w, NULL);
+        json_str(w, "name", p->name);
+        json_u64(w, "processes", p->processes);
+        json_u64(w, "cpu_ns", p->cpu_ns);
+        json_u64(w, "runq_ns", p->delay_ns);
+        json_str(w, "where", p->where);
+        json_f64(w, "where_share", p->where ? p->where_share : NAN);
+        json_end_object(w);
+    }
+    json_end_array(w);
+    json_end_object(w);
+}
+
 static void wall(const struct report *r, struct json_writer *w)
 {
     json_object(w, "wall");
@@ -75,6 +100,7 @@ static void wall(const struct report *r, struct json_writer *w)
     json_bool(w, "waits_measured", r->waits_measured);
     parts(r->wall.a, r->wall.n, w);
     json_end_object(w);
+    programs(r, w);
     device_bars(r, w);
 }
 

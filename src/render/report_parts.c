@@ -314,6 +314,7 @@ static const struct part {
 } parts[] = {
     {"head", put_head},
     {"wall", put_wall},
+    {"programs", report_program_bar},
     {"devices", report_device_bars},
     {"findings", put_findings},
     {"checked", put_checked},

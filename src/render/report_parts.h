@@ -36,6 +36,9 @@ void report_slow_flame(struct report_doc *d);
 /* A bar of time, `whole` long. */
 void report_bar(struct report_doc *d, const struct report_part *parts, size_t n, uint64_t whole);
 
+/* That of programs, where the main thread's time does not tell who used the CPUs. */
+void report_program_bar(struct report_doc *d);
+
 /* Those of accelerators, and why these were idle. */
 void report_device_bars(struct report_doc *d);
 

@@ -98,14 +98,19 @@ static struct paint paint_of(const struct report_part *p)
     return !strcmp(p->key, "runq") ? (struct paint){"▒", "\033[33m"} : (struct paint){"░", "\033[34m"};
 }
 
+static void shade(struct buf *out, const struct text_style *style, const struct paint *paint, size_t n)
+{
+    buf_addstr(out, on(style, paint->sgr));
+    for (; n; n--)
+        buf_addstr(out, paint->cell);
+    buf_addstr(out, off(style));
+}
+
 static void cells(struct buf *out, const struct text_style *style, const struct report_part *p, size_t n)
 {
     struct paint paint = paint_of(p);
 
-    buf_addstr(out, on(style, paint.sgr));
-    for (; n; n--)
-        buf_addstr(out, paint.cell);
-    buf_addstr(out, off(style));
+    shade(out, style, &paint, n);
 }
 
 /* How many parts are larger: the first few are shown. */
@@ -173,6 +178,85 @@ static void wall(const struct report *r, const struct text_style *style, int all
     if (r->unseen_ns > r->wall_ns / 1000)
         part_line(r->wall_ns, style, NULL, r->unseen_ns,
                   r->waits_measured ? "not there" : "off the CPU: waits were not recorded", out);
+}
+
+/* Programs come in shades, in turn. */
+static struct paint paint_of_program(size_t i)
+{
+    static const struct paint shades[] = {
+        {"█", "\033[32m"}, {"▓", "\033[36m"}, {"▒", "\033[33m"}, {"░", "\033[34m"}};
+
+    return shades[i % (sizeof(shades) / sizeof(*shades))];
+}
+
+static void program_line(const struct report *r, size_t i, const struct text_style *style, struct buf *out)
+{
+    const struct report_program *p = &r->programs.a[i];
+    const struct paint paint = paint_of_program(i);
+    char ns[40], share[32];
+    struct buf text = {0};
+
+    buf_addf(out, "  %s%s%s %7s  %9s  ", on(style, paint.sgr), paint.cell, off(style),
+             units_share(share, sizeof(share), (double)p->cpu_ns / (double)r->cpus_ns),
+             units_duration(ns, sizeof(ns), p->cpu_ns));
+    text_clean(p->name, 40, &text);
+    if (p->processes > 1)
+        buf_addf(&text, ", %zu processes", p->processes);
+    if (p->delay_ns)
+        buf_addf(&text, "; queued %s", units_duration(ns, sizeof(ns), p->delay_ns));
+    if (p->where) {
+        buf_addf(&text, "; %s in ", units_share(share, sizeof(share), p->where_share));
+        text_clean(p->where, 0, &text);
+    }
+    wrap(out, buf_str(&text), style, 25, 25);
+    buf_release(&text);
+}
+
+/* Gives what the first n of them used. */
+static uint64_t programs_bar(const struct report *r, size_t n, const struct text_style *style,
+                             struct buf *out)
+{
+    uint64_t sum = 0;
+    size_t at = 0;
+
+    buf_addstr(out, "  ");
+    for (size_t i = 0; i < n; i++) {
+        const struct paint paint = paint_of_program(i);
+        size_t end;
+
+        sum += r->programs.a[i].cpu_ns;
+        end = (size_t)((double)sum / (double)r->cpus_ns * BAR + 0.5);
+        end = end < BAR ? end : BAR;
+        shade(out, style, &paint, end - at);
+        at = end;
+    }
+    cells(out, style, NULL, BAR - at);
+    buf_addch(out, '\n');
+    return sum;
+}
+
+/* Of a whole machine, or where others than the main thread's program did the work. */
+static void programs(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    size_t n = all || r->programs.n <= PARTS_SHOWN ? r->programs.n : PARTS_SHOWN;
+    struct buf text = {0};
+    uint64_t shown;
+
+    if (!r->programs.n)
+        return;
+    report_programs_words(r, &text);
+    buf_addf(out, "\n%sWho used the CPUs%s: %s\n", on(style, "\033[1m"), off(style), buf_str(&text));
+    shown = programs_bar(r, n, style, out);
+    for (size_t i = 0; i < n; i++)
+        program_line(r, i, style, out);
+    if (r->cpus_used_ns > shown) {
+        buf_clear(&text);
+        buf_addf(&text, "%zu more programs", r->programs.n - n);
+        part_line(r->cpus_ns, style, NULL, r->cpus_used_ns - shown, buf_str(&text), out);
+    }
+    if (r->cpus_ns > r->cpus_used_ns)
+        part_line(r->cpus_ns, style, NULL, r->cpus_ns - r->cpus_used_ns, "idle, or in interrupts", out);
+    buf_release(&text);
 }
 
 /* One bar a device, and what its parts are, in a line. */
@@ -451,6 +535,7 @@ void report_text(const struct report *r, const struct text_style *style, int all
     if (!r->wall_ns && !r->devices.n)
         topology(r, out);
     wall(r, style, all, out);
+    programs(r, style, all, out);
     devices(r, style, all, out);
     list_findings(r, style, all, out);
     if (all) {
