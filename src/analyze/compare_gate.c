@@ -143,6 +143,39 @@ static void say_not_judged(const struct compare *c, struct buf *out)
     }
 }
 
+static int grew(const struct compare *c, const struct comparison_figure *f)
+{
+    return f && f->total && f->value.significant && f->value.base > 0 &&
+           f->value.change / f->value.base > c->o.fail_above;
+}
+
+/* Where CPU time grew and no row by as much: which of them it was, as far as they tell. */
+static void say_which(const struct compare *c, struct buf *out)
+{
+    const struct comparison *x = c->out;
+    const struct comparison_row *most = NULL;
+
+    if (!grew(c, figure_of(x, "CPU")) || c->o.by >= COMPARISON_KERNELS || !strcmp(x->unit, "ns"))
+        return;
+    buf_addf(out, "; which %s: ", comparison_level_name(c->o.by));
+    for (size_t i = 0; i < x->level[c->o.by].rows.n; i++) {
+        const struct comparison_row *r = &x->level[c->o.by].rows.a[i];
+
+        if (r->value.significant && r->cost > 0 && !r->within && grows_most(r, most))
+            most = r;
+    }
+    if (most) {
+        buf_addstr(out, "most did ");
+        say_growth(c, most, out);
+        buf_addf(out, " (q %.2g)", most->value.q);
+    } else {
+        buf_addf(out,
+                 "not enough %s, %llu and %llu: more runs (record --repeat), longer ones, or a higher --freq",
+                 x->unit, (unsigned long long)x->side[COMPARISON_BASE].weight,
+                 (unsigned long long)x->side[COMPARISON_NEW].weight);
+    }
+}
+
 static void say_failure(const struct compare *c, const struct worst *w, struct buf *out)
 {
     if (w->figure)
@@ -239,6 +272,8 @@ void compare_judge(struct compare *c)
     if (w.figure || w.fail) {
         out->verdict = COMPARISON_FAILS;
         say_failure(c, &w, &because);
+        if (can && !w.row)
+            say_which(c, &because);
     } else if (passes_by_figures(c, &w, &because)) {
         out->verdict = COMPARISON_PASSES;
     } else if (!can) {

@@ -130,6 +130,7 @@ static void finish_rows(struct compare *c, const struct compare_rows *rows, cons
         if (!t.tested[i])
             continue;
         name_row(c, rows->level, names[i], &row);
+        row.frame = rows->level == COMPARISON_FUNCTIONS ? names[i] : 0;
         if (within && within[i]) {
             struct buf caller = {0};
 

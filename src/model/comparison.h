@@ -41,6 +41,7 @@ struct comparison_row {
     char *within;     /* a new function that the base side had as a part, or a callee, of this one: no growth;
                          NULL */
     const char *kind; /* "python", "native" ...; "" */
+    uint32_t frame;   /* of functions: the tree's frame; else 0 */
     struct comparison_value value;
     double cost;                       /* the change by the whole of the base side */
     uint64_t weight[COMPARISON_SIDES]; /* samples, or ns, in all runs together */

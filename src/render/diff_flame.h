@@ -16,7 +16,7 @@ void diff_flame_style(struct buf *out);
  * height. */
 double diff_flame_panel(const struct comparison *c, int side, double top, struct buf *out);
 
-/* What the colours mean: SVG elements with their base line at y. */
+/* What the colours mean: SVG elements in two lines, the base line of the first at y. */
 void diff_flame_legend(double y, struct buf *out);
 
 #endif

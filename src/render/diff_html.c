@@ -149,7 +149,7 @@ static void put_legend(struct page *p)
     struct buf body = {0};
 
     diff_flame_legend(14, &body);
-    add_svg(p, &body, 24);
+    add_svg(p, &body, 40);
     buf_release(&body);
 }
 

@@ -29,7 +29,7 @@ static double add_header(const struct comparison *c, const struct diff_style *st
     diff_words_release(&w);
     y += 1.5 * LINE;
     diff_flame_legend(y, out);
-    return y + LINE;
+    return y + 2 * LINE;
 }
 
 static int render(const struct comparison *c, const struct diff_style *style, struct buf *out, struct err *e)
@@ -56,6 +56,5 @@ const struct diff_renderer diff_svg = {
     .name = "svg",
     .summary = "the differential flame graph, both directions",
     .wants_tree = 1,
-    .tree_alone = 1,
     .render = render,
 };

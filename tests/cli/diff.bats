@@ -318,8 +318,8 @@ assert any(c.get("name") == "x|<b>&`*@you" for c in s.iter("testcase"))'
 }
 
 @test "diff: the flame graph in both directions, as a picture and in a page" {
-    printf 'a;gone<b> 60\na;same 40\n' >one.folded
-    printf 'a;same;come 50\na;same 50\n' >two.folded
+    printf 'a;gone<b> 6000\na;same 3000\na;noise 1000\n' >one.folded
+    printf 'a;same;come 5000\na;same 3990\na;noise 1010\n' >two.folded
     "$WPROF" diff --format svg one.folded two.folded >d.svg
     "$WPROF" diff --format html --fail-above 5% -o d.html one.folded two.folded || [ $? -eq 1 ]
     python3 - <<'END'
@@ -334,6 +334,10 @@ after, before = ("<text>" + after).split("\n", 1)[1], ("<text>" + before).split(
 after, before = after[:after.rindex("<text class=\"h\"")], before
 assert box(after, "come").find(ns + "rect").get("class").startswith("m"), "what came is red after"
 assert box(before, "gone<b>").find(ns + "rect").get("class").startswith("l"), "what went is blue before"
+noise = box(after, "noise")
+assert noise.find(ns + "rect").get("class") == "um", "what may be noise is pale"
+assert noise.find(ns + "title").text.endswith(", not significant") and ", q " in noise.find(ns + "title").text
+assert " %), q " in box(after, "come").find(ns + "title").text and box(after, "come").find(ns + "title").text.endswith(", significant")
 assert "base 60.0 %, new 0.00 %: -60.0 % points" in box(before, "gone<b>").find(ns + "title").text
 assert "gone" not in after and "come" not in before
 page = open("d.html").read()

@@ -107,12 +107,12 @@ static void too_few_kernels(void **state)
     compare_free(c);
 }
 
-/* A session of so many samples in f() and in stacks that nobody could see. */
-static void seen_session(struct session *s, uint64_t f, uint64_t unseen)
+/* A session of so many samples in f() and in something else. */
+static void session_of(struct session *s, uint64_t f, uint64_t others, const char *other, uint8_t kind)
 {
-    static const uint8_t kinds[] = {FRAME_NATIVE, FRAME_MARKER};
-    static const char *const names[] = {"f", "[native, not seen]"};
-    uint64_t n[] = {f, unseen};
+    const uint8_t kinds[] = {FRAME_NATIVE, kind};
+    const char *const names[] = {"f", other};
+    uint64_t n[] = {f, others};
 
     *s = (struct session){0};
     for (int i = 0; i < 2; i++) {
@@ -136,7 +136,7 @@ static void half_unseen(void **state)
         for (int side = 0; side < COMPARISON_SIDES; side++) {
             struct session s;
 
-            seen_session(&s, 1000 - unseen[i][side], unseen[i][side]);
+            session_of(&s, 1000 - unseen[i][side], unseen[i][side], "[native, not seen]", FRAME_MARKER);
             assert_int_equal(compare_add(c, side, &s, "seen", NULL), 0);
             session_release(&s);
         }
@@ -174,13 +174,50 @@ static void steps_by_nearest_rank(void **state)
     compare_free(c);
 }
 
+/* Three runs a side of f() and g(), n samples each in all, whose CPU time grew by a fifth. */
+static char *cpu_grew(const uint64_t f[COMPARISON_SIDES], uint64_t n)
+{
+    struct compare_opts o = {.alpha = 0.01, .min_share = 0.01, .fail_above = 0.05};
+    struct compare *c = compare_new(&o);
+    struct comparison result = {0};
+    char *because;
+
+    for (unsigned i = 0; i < 6; i++) {
+        struct task task = {.pid = 1, .tid = 1, .cpu_ns = (i % 2 ? 120000000 : 100000000) + i / 2 * 1000000};
+        struct session s;
+
+        session_of(&s, f[i % 2] + i / 2, n - f[i % 2] - i / 2, "g", FRAME_NATIVE);
+        tasks_add(&s.store.tasks, &task);
+        assert_int_equal(compare_add(c, i % 2 ? COMPARISON_NEW : COMPARISON_BASE, &s, "run", NULL), 0);
+        session_release(&s);
+    }
+    compare_finish(c, &result, NULL);
+    assert_int_equal(result.verdict, COMPARISON_FAILS);
+    because = mem_strdup(result.because);
+    comparison_release(&result);
+    compare_free(c);
+    return because;
+}
+
+static void which_function_it_was(void **state)
+{
+    char *few = cpu_grew((const uint64_t[]){14, 15}, 30),
+         *enough = cpu_grew((const uint64_t[]){13999, 14899}, 30000);
+
+    assert_non_null(strstr(few, "CPU: +19."));
+    assert_non_null(strstr(few, "; which function: not enough samples, 90 and 90: more runs"));
+    assert_non_null(strstr(enough, "; which function: most did f: +3.00 percentage points"));
+    free(few);
+    free(enough);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_programs),        cmocka_unit_test(one_run_in_bursts),
         cmocka_unit_test(planted_growth),        cmocka_unit_test(kernels_of_one_run),
         cmocka_unit_test(too_few_kernels),       cmocka_unit_test(half_unseen),
-        cmocka_unit_test(steps_by_nearest_rank),
+        cmocka_unit_test(steps_by_nearest_rank), cmocka_unit_test(which_function_it_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
