@@ -22,7 +22,7 @@ static int find(struct ranks *r, const struct session *s, struct err *e)
 
 enum { PIPED = 100 }; /* columns that sentences have where there is no terminal */
 
-/* Lines of a sentence, broken between words. `text` ends in a newline. */
+/* Lines of a sentence, broken between words. */
 static void put_wrapped(const char *text, const struct text_style *style, struct buf *out)
 {
     size_t width = style->width ? style->width : PIPED, at = 0;
@@ -42,6 +42,13 @@ static void put_wrapped(const char *text, const struct text_style *style, struct
         text += n + (text[n] != '\0');
     }
     buf_addch(out, '\n');
+}
+
+static void put_heading(const char *text, const struct text_style *style, struct buf *out)
+{
+    buf_addstr(out, style->color ? "\033[1m" : "");
+    put_wrapped(text, style, out);
+    buf_addstr(out, style->color ? "\033[0m" : "");
 }
 
 /* The table without the columns that tell nothing of any rank, nor clocks where they are one: into `room`,
@@ -150,10 +157,11 @@ int show_ranks(const struct session *s, uint64_t top, const struct text_style *s
     ranks_table(&t, &r);
     room = mem_alloc(t.ncolumns * sizeof(*room));
     leave_empty_out(&t, are_apart(&s->store.origins), room);
-    show_table_text(&t,
-                    "Ranks; off CPU, queued: of the thread that makes the steps; waited: for others;\n"
-                    "last: steps in which it came last; others: how long they waited then, in sum",
-                    style, out);
+    put_heading("Ranks; off CPU, queued: of the thread that makes the steps; waited: for others; "
+                "last: steps in which it came last; others: how long they waited then, in sum",
+                style, out);
+    text_table(&t, NULL, style, out);
+    table_release(&t);
     free(room);
     buf_addch(out, '\n');
     for (size_t i = 0; i < r.waits.list.n; i++) {
