@@ -125,6 +125,85 @@ static void merged_machine(void **state)
     assert_non_null(strstr(case_found(x, "oversubscribed")->evidence, "threads of the machine"));
 }
 
+/* What is resident at the beginning of each of the ten seconds, in MB. */
+static void resident(struct rules_case *x, uint32_t task, const unsigned *mb)
+{
+    for (unsigned i = 0; i < 10; i++)
+        case_metric(x, METRIC_ID_MEMORY_RSS, task, i, mb[i] * 1000000ull);
+}
+
+static void memory_growth(void **state)
+{
+    static const unsigned grows[] = {10, 100, 200, 300, 400, 500, 600, 700, 800, 900};
+    struct rules_case *x = *state;
+    const struct finding *f;
+
+    resident(x, x->lead, grows);
+    case_metric(x, METRIC_ID_MEMORY_AVAILABLE, 0, 0, 40000000000ull);
+    case_metric(x, METRIC_ID_CGROUP_MEMORY, x->lead, 0, 1000000000ull);
+    case_metric(x, METRIC_ID_CGROUP_MEMORY_MAX, x->lead, 0, 2000000000ull);
+    case_samples(x, x->lead, PY({"handle", "a.py"}), 5000, 20);
+    case_samples(x, x->lead, KERNEL({"main", NULL}, {"fill", NULL}, {"asm_exc_page_fault", NULL}), 6000, 30);
+    f = case_found(x, "memory-growth");
+    assert_int_equal(f->cost_ns, 300 * MS);
+    assert_int_equal(f->severity, FINDING_LOW); /* ten seconds are short */
+    assert_int_equal(f->certainty, FINDING_GUESS);
+    assert_string_equal(f->process, "python3[10]");
+    assert_non_null(strstr(f->evidence, "in 7 of 7 parts"));
+    assert_non_null(strstr(f->evidence, "the control group's limit is full in 10.00 s"));
+    assert_non_null(strstr(f->evidence, "of 30 samples of page faults"));
+    assert_non_null(f->line);
+}
+
+/* It comes and goes; it came at the start; it is as good as nothing; it went up once. */
+static void memory_that_stays(void **state)
+{
+    static const unsigned other[][10] = {
+        {100, 300, 100, 300, 100, 300, 100, 300, 100, 300},
+        {10, 500, 900, 900, 900, 900, 900, 901, 901, 901},
+        {900, 900, 900, 901, 901, 901, 902, 902, 902, 903},
+        {100, 100, 100, 100, 100, 900, 900, 900, 900, 900},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(other); i++) {
+        struct rules_case *x = *state;
+
+        resident(x, x->lead, other[i]);
+        case_is(x, "memory-growth", CHECK_CLEAN);
+        case_release(x);
+        case_init(x);
+    }
+}
+
+/* At its end a process lets go of everything; of what lasts minutes one may be surer. */
+static void memory_growth_of_long(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t other = case_task(x, 20, 20, 0, "server");
+    const struct finding *f;
+
+    x->s.meta.end_mono = START + 600 * SEC;
+    tasks_get(&x->s.store.tasks, other)->last_ns = START + 599 * SEC;
+    for (unsigned i = 0; i < 600; i++)
+        case_metric(x, METRIC_ID_MEMORY_RSS, other, i, i == 599 ? 5 : (1000 + i) * 1000000ull);
+    case_metric(x, METRIC_ID_MEMORY_AVAILABLE, 0, 0, 36000000000ull); /* for ten hours */
+    f = case_found(x, "memory-growth");
+    assert_int_equal(f->severity, FINDING_MEDIUM);
+    assert_int_equal(f->certainty, FINDING_LIKELY);
+    assert_string_equal(f->process, "server[20]");
+    assert_non_null(strstr(f->evidence, "in 20 of 20 parts"));
+    case_metric(x, METRIC_ID_MEMORY_AVAILABLE, 0, 300, 1000000000ull);
+    assert_int_equal(case_found(x, "memory-growth")->severity, FINDING_HIGH);
+}
+
+static void memory_not_measured(void **state)
+{
+    struct rules_case *x = *state;
+
+    each_second(x, METRIC_ID_FAULTS_MINOR, x->lead, 1);
+    case_is(x, "memory-growth", CHECK_NOT_DONE);
+}
+
 static struct graph_node *numa(struct rules_case *x, int64_t id)
 {
     return graph_numbered(&x->g, GRAPH_NUMA, id);
@@ -371,12 +450,33 @@ static void without_a_topology(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(io_bound),        T(io_bound_main_thread), T(throttled),           T(oversubscribed),
-        T(delay_of_few),    T(major_faults),         T(minor_faults),        T(merged_machine),
-        T(numa_remote),     T(pcie_width),           T(gpu_on_another_node), T(nccl_tcp),
-        T(rdma_retransmit), T(without_a_topology),   T(cpu_bound),           T(gpu_memory),
-        T(gpu_slowdown),    T(gpu_power_cap),        T(pcie_busy),           T(memory_bound),
-        T(memory_traffic),  T(rdma_no_peer),         T(network_latency),
+        T(io_bound),
+        T(io_bound_main_thread),
+        T(throttled),
+        T(oversubscribed),
+        T(delay_of_few),
+        T(major_faults),
+        T(minor_faults),
+        T(memory_growth),
+        T(memory_that_stays),
+        T(memory_growth_of_long),
+        T(memory_not_measured),
+        T(merged_machine),
+        T(numa_remote),
+        T(pcie_width),
+        T(gpu_on_another_node),
+        T(nccl_tcp),
+        T(rdma_retransmit),
+        T(without_a_topology),
+        T(cpu_bound),
+        T(gpu_memory),
+        T(gpu_slowdown),
+        T(gpu_power_cap),
+        T(pcie_busy),
+        T(memory_bound),
+        T(memory_traffic),
+        T(rdma_no_peer),
+        T(network_latency),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,10 @@ extern const char lead_writes_advice[];
 
 double lead_time_share(const struct lead_time *t, const struct rule_data *d); /* of the wall time */
 
+/* When the imports that the program began with were over: CLOCK_MONOTONIC; its start, where there were none.
+ */
+uint64_t imports_over(const struct rule_data *d);
+
 /* The finding claims it; its process is the main thread's. */
 void finding_of_lead(struct finding *x, const struct lead_time *t, const struct rule_data *d);
 

@@ -142,9 +142,8 @@ static int is_importer(const struct rule_data *d, uint32_t node)
     return x && imports(&d->places, x, NULL);
 }
 
-/* When the imports that the program began with were over, however long they took: what it does besides is
- * more than a few samples then, and a tenth of all. CLOCK_MONOTONIC. */
-static uint64_t start_over(const struct rule_data *d)
+/* However long they took: what it does besides is more than a few samples then, and a tenth of all. */
+uint64_t imports_over(const struct rule_data *d)
 {
     uint8_t *under = places_match_by(&d->places, imports, NULL);
     uint64_t at = d->start;
@@ -189,7 +188,7 @@ static void find_late_imports(struct rule_run *r, const struct rule_data *d, dou
 {
     uint32_t *of = importers(d);
     uint8_t *stacks = mem_calloc(d->s->store.stacks.nodes.n + 1, 1);
-    uint64_t from = d->start + (uint64_t)(warm * (double)d->wall_ns), over = start_over(d);
+    uint64_t from = d->start + (uint64_t)(warm * (double)d->wall_ns), over = imports_over(d);
     struct words w = {0};
     struct lead_time t;
 
