@@ -220,7 +220,7 @@ part() {
     [[ $output == *"$(wc -l <truth) kernels, copies and sets of 1 process"* && $output != *"never initialised"* ]]
     [ "$("$WPROF" show --gpu --json left 2>/dev/null | "$PYTHON" -c 'import json, sys
 print(json.load(sys.stdin)["devices"][0]["kernel_count"])')" = "$(grep -c . truth)" ]
-    "$WPROF" show --units step left 2>/dev/null | grep -q 'step 0'
+    "$WPROF" show --units step --top 0 left 2>/dev/null | grep -qw 'step 0' # not only the longest
     run -1 "$WPROF" verify left
     [[ $output == *"in logs of GPU agents, which the recorder had not read"* ]]
     "$WPROF" -q verify --repair -o s left
