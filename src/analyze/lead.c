@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/lead.h"
 
+#include "analyze/crew.h"
+
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -29,11 +31,6 @@ void lead_name(const struct store *s, uint32_t task, struct buf *out)
 struct use {
     uint64_t waited, children, samples;
 };
-
-static int is_off(const struct event *ev)
-{
-    return ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ;
-}
 
 static struct use *uses(const struct store *s)
 {
@@ -167,103 +164,92 @@ static uint32_t find(struct lead *l, const struct session *s)
     return last_image(&s->store, task);
 }
 
-static void mark_tasks(struct lead *l, const struct store *s)
+static void mark_process(struct lead *l, const struct store *s)
 {
-    const struct task *lead = task_of(s, l->task);
-
-    for (size_t i = 0; i < s->tasks.list.n; i++) {
-        const struct task *t = &s->tasks.list.a[i];
-
-        l->is[i + 1] = (uint8_t)task_same_thread(t, lead);
-        l->process[i + 1] = (uint8_t)task_same_process(t, lead);
-    }
+    for (size_t i = 0; i < s->tasks.list.n; i++)
+        l->process[i + 1] = (uint8_t)task_same_process(&s->tasks.list.a[i], task_of(s, l->task));
 }
 
-static int by_start(const void *pa, const void *pb)
-{
-    const struct lead_span *a = pa, *b = pb;
-
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return (a->end > b->end) - (a->end < b->end);
-}
-
-/* A later one begins where the one before it ends, should both claim the time. */
-static void part(struct lead *l)
-{
-    size_t n = 0;
-
-    if (l->spans.n)
-        qsort(l->spans.a, l->spans.n, sizeof(*l->spans.a), by_start);
-    for (size_t i = 0; i < l->spans.n; i++) {
-        struct lead_span x = l->spans.a[i];
-
-        if (n && x.start < l->spans.a[n - 1].end)
-            x.start = l->spans.a[n - 1].end;
-        if (x.end > x.start)
-            l->spans.a[n++] = x;
-    }
-    l->spans.n = n;
-}
-
-static void collect(struct lead *l, const struct session *s)
-{
-    uint64_t begin = s->meta.start_mono, end = s->meta.end_mono;
-
-    for (size_t i = 0; i < s->store.events.n; i++) {
-        const struct event *ev = &s->store.events.a[i];
-        uint64_t from = ev->ts > begin ? ev->ts : begin, to = ev->ts + ev->dur < end ? ev->ts + ev->dur : end;
-
-        l->any_waits |= is_off(ev);
-        if (!task_of(&s->store, ev->task) || !l->is[ev->task])
-            continue;
-        if (ev->kind == EVENT_SAMPLE)
-            *vec_push(&l->samples) = (uint32_t)i;
-        if (!is_off(ev))
-            continue;
-        l->waits = 1;
-        if (ev->flags & EVENT_SHORT) {
-            l->short_ns += ev->dur;
-            *vec_push(&l->shorts) = (uint32_t)i;
-        } else if (to > from) {
-            *vec_push(&l->spans) =
-                (struct lead_span){from, to, (uint32_t)i, ev->kind == EVENT_RUNQ ? LEAD_QUEUE : LEAD_WAIT};
-        }
-    }
-    part(l);
-    store_by_time(&s->store, l->samples.a, l->samples.n);
-}
-
-void lead_init(struct lead *l, const struct session *s)
+static void start(struct lead *l, const struct session *s)
 {
     size_t n = s->store.tasks.list.n;
 
     *l = (struct lead){0};
-    l->is = mem_calloc(n + 1, 1);
+    l->thread_of = mem_calloc(n + 1, sizeof(*l->thread_of));
     l->process = mem_calloc(n + 1, 1);
+}
+
+static void add_thread(struct lead *l, const struct session *s, uint32_t task)
+{
+    struct lead_thread x = {.task = task};
+
+    life(s, task, &x.from, &x.to);
+    *vec_push(&l->threads) = x;
+}
+
+void lead_init_main(struct lead *l, const struct session *s)
+{
+    start(l, s);
     l->task = find(l, s);
     if (!l->task)
         return;
-    mark_tasks(l, &s->store);
-    collect(l, s);
-    life(s, l->task, &l->from, &l->to);
-    for (size_t i = 0; i < s->store.tasks.list.n; i++)
-        l->cpu_ns += l->is[i + 1] ? s->store.tasks.list.a[i].cpu_ns : 0;
+    mark_process(l, &s->store);
+    add_thread(l, s, l->task);
+    lead_collect(l, s, NULL);
+}
+
+int lead_init_crew(struct lead *l, const struct lead *main, const struct session *s)
+{
+    const struct store *st = &s->store;
+    struct crew_idle idle = {0};
+    uint8_t *in = NULL;
+
+    start(l, s);
+    l->task = main->task;
+    l->from_child = main->from_child;
+    l->crew = 1;
+    if (crew_may_be(main, s)) {
+        mark_process(l, st);
+        crew_idle_init(&idle, st, main->thread_of);
+        in = crew_find(main, s, &idle);
+    }
+    for (uint32_t i = 1; in && i <= st->tasks.list.n; i++)
+        if (in[i])
+            add_thread(l, s, i);
+    if (l->threads.n)
+        lead_collect(l, s, &idle);
+    free(in);
+    crew_idle_release(&idle);
+    return l->threads.n != 0;
+}
+
+void lead_init(struct lead *l, const struct session *s)
+{
+    struct lead main;
+
+    lead_init_main(&main, s);
+    if (lead_init_crew(l, &main, s)) {
+        lead_release(&main);
+        return;
+    }
+    lead_release(l);
+    *l = main;
 }
 
 void lead_release(struct lead *l)
 {
-    free(l->is);
+    free(l->thread_of);
     free(l->process);
+    vec_release(&l->threads);
     vec_release(&l->spans);
     vec_release(&l->samples);
     vec_release(&l->shorts);
     *l = (struct lead){0};
 }
 
-size_t lead_first(const struct lead *l, uint64_t ts)
+size_t lead_first(const struct lead *l, uint32_t thread, uint64_t ts)
 {
-    size_t low = 0, high = l->spans.n;
+    size_t low = l->threads.a[thread].spans.first, high = l->threads.a[thread].spans.end;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;

@@ -5,43 +5,61 @@
 
 #include <stdlib.h>
 
+/* One thread while it is looked at; turns before `turn` are others'. */
+struct job {
+    struct lead_running *x;
+    const struct lead *l;
+    const struct store *s;
+    uint32_t thread;
+    size_t turn;
+    lead_pieces pieces;
+};
+
+static const struct lead_thread *thread_of(const struct job *j)
+{
+    return &j->l->threads.a[j->thread];
+}
+
 /* ---- sums of short ones ---- */
 
-static struct lead_turn *turn_at(struct lead_running *x, uint64_t start)
+static struct lead_turn *turn_at(struct job *j, uint64_t start)
 {
+    struct lead_running *x = j->x;
     size_t i = x->turns.n;
 
-    while (i && x->turns.a[i - 1].start > start)
+    while (i > j->turn && x->turns.a[i - 1].start > start)
         i--;
-    if (i && x->turns.a[i - 1].start == start)
+    if (i > j->turn && x->turns.a[i - 1].start == start)
         return &x->turns.a[i - 1];
     vec_push(&x->turns);
     for (size_t k = x->turns.n - 1; k > i; k--)
         x->turns.a[k] = x->turns.a[k - 1];
-    x->turns.a[i] = (struct lead_turn){.start = start};
+    x->turns.a[i] = (struct lead_turn){.start = start, .thread = j->thread};
     return &x->turns.a[i];
 }
 
-static void add_turns(struct lead_running *x, const struct lead *l, const struct store *s)
+static void add_turns(struct job *j)
 {
-    turn_at(x, 0); /* of what is before the first sum */
-    for (size_t i = 0; i < l->shorts.n; i++) {
-        const struct event *ev = &s->events.a[l->shorts.a[i]];
-        const struct wait *w = waits_get(&s->waits, ev->attr);
+    const struct lead_range *own = &thread_of(j)->shorts;
+
+    turn_at(j, 0); /* of what is before the first sum */
+    for (size_t i = own->first; i < own->end; i++) {
+        const struct event *ev = &j->s->events.a[j->l->shorts.a[i]];
+        const struct wait *w = waits_get(&j->s->waits, ev->attr);
         unsigned reason = ev->kind == EVENT_RUNQ ? LEAD_SHORT_QUEUE : wait_reason_of(w);
-        struct lead_turn *t = turn_at(x, ev->ts);
+        struct lead_turn *t = turn_at(j, ev->ts);
 
         t->ns[reason] += ev->dur;
         t->n[reason] += ev->value;
     }
 }
 
-static void add_up_turns(struct lead_running *x)
+static void add_up_turns(struct job *j)
 {
-    for (size_t i = 0; i < x->pieces.n; i++)
-        x->turns.a[x->pieces.a[i].turn].between += x->pieces.a[i].end - x->pieces.a[i].start;
-    for (size_t i = 0; i < x->turns.n; i++) {
-        struct lead_turn *t = &x->turns.a[i];
+    for (size_t i = 0; i < j->pieces.n; i++)
+        j->x->turns.a[j->pieces.a[i].turn].between += j->pieces.a[i].end - j->pieces.a[i].start;
+    for (size_t i = j->turn; i < j->x->turns.n; i++) {
+        struct lead_turn *t = &j->x->turns.a[i];
         uint64_t off = 0;
 
         for (unsigned k = 0; k < LEAD_SHORTS; k++)
@@ -59,44 +77,46 @@ static void add_piece(lead_pieces *out, uint64_t start, uint64_t end, uint32_t t
 }
 
 /* What is between the spans, cut where turns begin. */
-static void add_between(struct lead_running *x, const struct lead *l)
+static void add_between(struct job *j)
 {
-    lead_pieces out = {0};
-    uint64_t at = l->from;
-    uint32_t turn = 0;
+    const struct lead_thread *t = thread_of(j);
+    const struct lead_span *spans = j->l->spans.a;
+    uint64_t at = t->from;
+    size_t turn = j->turn;
 
-    for (size_t i = 0; i <= l->spans.n; i++) {
-        uint64_t stop = i < l->spans.n && l->spans.a[i].start < l->to ? l->spans.a[i].start : l->to;
+    for (size_t i = t->spans.first; i <= t->spans.end; i++) {
+        uint64_t stop = i < t->spans.end && spans[i].start < t->to ? spans[i].start : t->to;
 
-        while (turn + 1 < x->turns.n && x->turns.a[turn + 1].start < stop) {
-            uint64_t cut = x->turns.a[++turn].start;
+        while (turn + 1 < j->x->turns.n && j->x->turns.a[turn + 1].start < stop) {
+            uint64_t cut = j->x->turns.a[++turn].start;
 
-            add_piece(&out, at, cut, turn - 1);
+            add_piece(&j->pieces, at, cut, (uint32_t)turn - 1);
             at = cut > at ? cut : at;
         }
-        add_piece(&out, at, stop, turn);
-        if (i < l->spans.n && l->spans.a[i].end > at)
-            at = l->spans.a[i].end;
+        add_piece(&j->pieces, at, stop, (uint32_t)turn);
+        if (i < t->spans.end && spans[i].end > at)
+            at = spans[i].end;
     }
-    vec_swap(&x->pieces, &out);
 }
 
 /* ---- samples ---- */
 
-/* How long it had run at each of the samples; they are by time. */
-static uint64_t *ran_at(const struct lead_running *x, const struct lead *l, const struct store *s)
+/* How long it had run at each of its samples; they are by time. */
+static uint64_t *ran_at(const struct job *j)
 {
-    uint64_t *ran = mem_calloc(l->samples.n + 1, sizeof(*ran)), sum = 0;
+    const struct lead_range *own = &thread_of(j)->samples;
+    uint64_t *ran = mem_calloc(own->end - own->first + 1, sizeof(*ran)), sum = 0;
     size_t k = 0;
 
-    for (size_t i = 0; i < l->samples.n; i++) {
-        uint64_t ts = s->events.a[l->samples.a[i]].ts;
+    for (size_t i = own->first; i < own->end; i++) {
+        uint64_t ts = j->s->events.a[j->l->samples.a[i]].ts;
 
-        while (k < x->pieces.n && x->pieces.a[k].end <= ts) {
-            sum += x->pieces.a[k].end - x->pieces.a[k].start;
+        while (k < j->pieces.n && j->pieces.a[k].end <= ts) {
+            sum += j->pieces.a[k].end - j->pieces.a[k].start;
             k++;
         }
-        ran[i] = sum + (k < x->pieces.n && x->pieces.a[k].start < ts ? ts - x->pieces.a[k].start : 0);
+        ran[i - own->first] =
+            sum + (k < j->pieces.n && j->pieces.a[k].start < ts ? ts - j->pieces.a[k].start : 0);
     }
     return ran;
 }
@@ -144,25 +164,26 @@ static void cut_at(struct cutter *c, uint64_t ran)
     }
 }
 
-/* Cuts the pieces in the middle between samples, in running time. */
-static void give_to_samples(struct lead_running *x, const struct lead *l, const struct store *s,
-                            uint64_t period)
+/* Cuts the pieces in the middle between samples, in running time, and puts them behind the other threads'. */
+static void give_to_samples(struct job *j, uint64_t period)
 {
-    uint64_t *ran = ran_at(x, l, s);
-    struct cutter c = {.in = &x->pieces};
-    uint64_t most = period ? period * PERIODS : UINT64_MAX / 4;
+    const struct lead_range *own = &thread_of(j)->samples;
+    uint64_t *ran = ran_at(j), most = period ? period * PERIODS : UINT64_MAX / 4;
+    size_t before = j->x->pieces.n, n = own->end - own->first;
+    struct cutter c = {.in = &j->pieces};
 
-    x->of_sample = mem_calloc(l->samples.n + 1, sizeof(*x->of_sample));
-    for (size_t i = 0; i < l->samples.n; i++) {
-        struct reach r = reach_of(ran, l->samples.n, i, most);
+    for (size_t i = 0; i < n; i++) {
+        struct reach r = reach_of(ran, n, i, most);
+        struct lead_range *share = &j->x->of_sample[own->first + i];
 
         cut_at(&c, r.from);
-        x->of_sample[i].first = c.out.n;
+        share->first = before + c.out.n;
         cut_at(&c, r.to);
-        x->of_sample[i].end = c.out.n;
+        share->end = before + c.out.n;
     }
     cut_at(&c, UINT64_MAX);
-    vec_swap(&x->pieces, &c.out);
+    for (size_t i = 0; i < c.out.n; i++)
+        *vec_push(&j->x->pieces) = c.out.a[i];
     vec_release(&c.out);
     free(ran);
 }
@@ -172,10 +193,16 @@ void lead_running_init(struct lead_running *x, const struct lead *l, const struc
     *x = (struct lead_running){0};
     if (!l->task || !l->waits)
         return;
-    add_turns(x, l, &s->store);
-    add_between(x, l);
-    add_up_turns(x);
-    give_to_samples(x, l, &s->store, s->meta.frequency ? 1000000000 / s->meta.frequency : 0);
+    x->of_sample = mem_calloc(l->samples.n + 1, sizeof(*x->of_sample));
+    for (uint32_t i = 0; i < l->threads.n; i++) {
+        struct job j = {x, l, &s->store, i, x->turns.n, {0}};
+
+        add_turns(&j);
+        add_between(&j);
+        add_up_turns(&j);
+        give_to_samples(&j, s->meta.frequency ? 1000000000 / s->meta.frequency : 0);
+        vec_release(&j.pieces);
+    }
 }
 
 void lead_running_release(struct lead_running *x)

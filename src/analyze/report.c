@@ -30,13 +30,48 @@ static struct table *section(struct report *r, enum report_table which, const ch
 
 /* ---- wall time ---- */
 
+static struct report_part part_of(const struct wall_part *x)
+{
+    return (struct report_part){x->key, x->label, x->ns, x->blocked};
+}
+
+/* "4 threads (work)", "7 threads" */
+static char *crew_name(const struct lead *l, const struct store *s)
+{
+    uint32_t comm = s->tasks.list.a[l->threads.a[0].task - 1].comm;
+    const char *one = l->threads.n == 1 ? "" : "s";
+
+    for (size_t i = 0; i < l->threads.n; i++)
+        if (s->tasks.list.a[l->threads.a[i].task - 1].comm != comm)
+            comm = 0;
+    return comm ? mem_printf("%zu thread%s (%s)", l->threads.n, one, strtab_get(&s->strings, comm))
+                : mem_printf("%zu thread%s", l->threads.n, one);
+}
+
+static void add_crew(struct report *r, const struct lead *main, const struct session *s)
+{
+    struct lead crew;
+    struct wall wall;
+
+    if (lead_init_crew(&crew, main, s)) {
+        wall_init(&wall, &crew, s);
+        r->crew = crew_name(&crew, &s->store);
+        r->crew_ns = wall.ns;
+        r->crew_idle_ns = crew.idle_ns;
+        for (size_t i = 0; i < wall.parts.n; i++)
+            *vec_push(&r->crew_wall) = part_of(&wall.parts.a[i]);
+        wall_release(&wall);
+    }
+    lead_release(&crew);
+}
+
 static void add_wall(struct report *r, const struct session *s)
 {
     struct lead lead;
     struct wall wall;
     struct buf name = {0};
 
-    lead_init(&lead, s);
+    lead_init_main(&lead, s);
     if (lead.task) {
         wall_init(&wall, &lead, s);
         lead_name(&s->store, lead.task, &name);
@@ -46,9 +81,9 @@ static void add_wall(struct report *r, const struct session *s)
         r->unseen_ns = wall.unseen;
         r->waits_measured = wall.measured;
         for (size_t i = 0; i < wall.parts.n; i++)
-            *vec_push(&r->wall) = (struct report_part){wall.parts.a[i].key, wall.parts.a[i].label,
-                                                       wall.parts.a[i].ns, wall.parts.a[i].blocked};
+            *vec_push(&r->wall) = part_of(&wall.parts.a[i]);
         wall_release(&wall);
+        add_crew(r, &lead, s);
     }
     lead_release(&lead);
 }

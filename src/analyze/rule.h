@@ -40,8 +40,8 @@ struct rule_data {
     const struct session *s;
     const struct graph *topology; /* NULL: there is none */
     unsigned has;                 /* NEED_ bits */
-    struct lead lead;             /* whose time is the wall time */
-    struct lead_running running;  /* when it was on a CPU */
+    struct lead lead;             /* whose time is the wall time: one thread's, or some that work */
+    struct lead_running running;  /* when these were on a CPU */
     uint64_t start, wall_ns;      /* of the recording: CLOCK_MONOTONIC; 0: no times */
     uint64_t period_ns;           /* of CPU time that a sample stands for; 0: not known */
     struct metrics_sums sums;

@@ -300,6 +300,7 @@ void rules_run(struct findings *f, const struct session *s, const struct graph *
         if (is_chosen(set, set->own.a[i].name))
             rule_own_check(f, &set->own.a[i], &d);
     units_clip(f, &d);
+    lead_tell(f, &d);
     findings_settle(f);
     rule_data_release(&d);
 }

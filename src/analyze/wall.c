@@ -69,6 +69,8 @@ static void add_spans(uint64_t *ns, const struct lead *l, const struct store *s)
         const struct wait *w = waits_get(&s->waits, s->events.a[x->event].attr);
         unsigned reason = wait_reason_of(w);
 
+        if (x->kind == LEAD_IDLE)
+            continue;
         ns[x->kind == LEAD_QUEUE ? W_QUEUE : W_WAIT + reason] += x->end - x->start;
     }
 }
@@ -131,9 +133,9 @@ void wall_init(struct wall *w, const struct lead *l, const struct session *s)
     *w = (struct wall){0};
     if (!l->task || s->meta.end_mono <= s->meta.start_mono)
         return;
-    w->ns = s->meta.end_mono - s->meta.start_mono;
+    w->ns = l->crew ? l->life_ns : s->meta.end_mono - s->meta.start_mono;
     w->measured = l->any_waits;
-    alive = l->to - l->from;
+    alive = l->life_ns;
     add_spans(ns, l, &s->store);
     add_short(ns, l, &s->store);
     for (unsigned i = W_QUEUE; i < W_PARTS; i++)

@@ -16,6 +16,7 @@ void report_release(struct report *r)
 {
     findings_release(&r->findings);
     free(r->lead);
+    free(r->crew);
     free(r->slow_units);
     comparison_release(&r->slow);
     vec_release(&r->wall);
@@ -24,6 +25,7 @@ void report_release(struct report *r)
         free(r->programs.a[i].where);
     }
     vec_release(&r->programs);
+    vec_release(&r->crew_wall);
     for (size_t i = 0; i < r->devices.n; i++) {
         free(r->devices.a[i].name);
         vec_release(&r->devices.a[i].parts);

@@ -101,6 +101,12 @@ static void wall(const struct report *r, struct json_writer *w)
     parts(r->wall.a, r->wall.n, w);
     json_end_object(w);
     programs(r, w);
+    json_object(w, "workers");
+    json_str(w, "of", r->crew);
+    json_u64(w, "ns", r->crew_ns);
+    json_u64(w, "idle_ns", r->crew_idle_ns);
+    parts(r->crew_wall.a, r->crew_wall.n, w);
+    json_end_object(w);
     device_bars(r, w);
 }
 

@@ -92,10 +92,45 @@ static void add_part(struct table *t, const char *what, int blocked, uint64_t ns
     c[2].text = mem_printf("%s%s", blocked ? "blocked: " : "", what);
 }
 
+/* The bar and what its parts are; `unseen` of the whole is in none of them. */
+static void put_bar(struct report_doc *d, const struct report_part *parts, size_t n, uint64_t whole,
+                    uint64_t unseen)
+{
+    struct table t;
+
+    report_bar(d, parts, n, whole);
+    table_init(&t, wall_columns, ARRAY_SIZE(wall_columns));
+    for (size_t i = 0; i < n; i++)
+        if ((double)parts[i].ns >= 0.0005 * (double)whole)
+            add_part(&t, parts[i].label, parts[i].blocked && strcmp(parts[i].key, "runq"), parts[i].ns,
+                     whole);
+    if (unseen > whole / 1000)
+        add_part(&t, d->r->waits_measured ? "not there" : "off the CPU: waits were not recorded", 0, unseen,
+                 whole);
+    report_table_put(d, &t);
+    table_release(&t);
+}
+
+static void put_crew(struct report_doc *d)
+{
+    const struct report *r = d->r;
+    char ns[32], idle[32];
+
+    if (!r->crew || !r->crew_ns)
+        return;
+    buf_addf(d->out, "\nThat only waits. The workers' time: %s of ",
+             units_duration(ns, sizeof(ns), r->crew_ns));
+    report_plain(d, r->crew);
+    if (r->crew_idle_ns > r->crew_ns / 1000)
+        buf_addf(d->out, ", and %s in which they had nothing to do",
+                 units_duration(idle, sizeof(idle), r->crew_idle_ns));
+    buf_addstr(d->out, ":\n\n");
+    put_bar(d, r->crew_wall.a, r->crew_wall.n, r->crew_ns, 0);
+}
+
 static void put_wall(struct report_doc *d)
 {
     const struct report *r = d->r;
-    struct table t;
     char ns[32];
 
     if (!r->lead || !r->wall_ns)
@@ -104,17 +139,8 @@ static void put_wall(struct report_doc *d)
     buf_addf(d->out, "%s of ", units_duration(ns, sizeof(ns), r->wall_ns));
     report_code(d, r->lead);
     buf_addf(d->out, ", %s:\n\n", r->lead_is_child ? "for which the command waited" : "the main thread");
-    report_bar(d, r->wall.a, r->wall.n, r->wall_ns);
-    table_init(&t, wall_columns, ARRAY_SIZE(wall_columns));
-    for (size_t i = 0; i < r->wall.n; i++)
-        if ((double)r->wall.a[i].ns >= 0.0005 * (double)r->wall_ns)
-            add_part(&t, r->wall.a[i].label, r->wall.a[i].blocked && strcmp(r->wall.a[i].key, "runq"),
-                     r->wall.a[i].ns, r->wall_ns);
-    if (r->unseen_ns > r->wall_ns / 1000)
-        add_part(&t, r->waits_measured ? "not there" : "off the CPU: waits were not recorded", 0,
-                 r->unseen_ns, r->wall_ns);
-    report_table_put(d, &t);
-    table_release(&t);
+    put_bar(d, r->wall.a, r->wall.n, r->wall_ns, r->unseen_ns);
+    put_crew(d);
 }
 
 /* ---- findings ---- */

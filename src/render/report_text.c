@@ -114,12 +114,12 @@ static void cells(struct buf *out, const struct text_style *style, const struct 
 }
 
 /* How many parts are larger: the first few are shown. */
-static size_t rank_of(const struct report *r, size_t part)
+static size_t rank_of(const struct report_part *parts, size_t n, size_t part)
 {
     size_t larger = 0;
 
-    for (size_t i = 0; i < r->wall.n; i++)
-        larger += r->wall.a[i].ns > r->wall.a[part].ns || (r->wall.a[i].ns == r->wall.a[part].ns && i < part);
+    for (size_t i = 0; i < n; i++)
+        larger += parts[i].ns > parts[part].ns || (parts[i].ns == parts[part].ns && i < part);
     return larger;
 }
 
@@ -154,9 +154,49 @@ static void part_line(uint64_t whole, const struct text_style *style, const stru
              units_duration(ns, sizeof(ns), value), blocked ? "blocked: " : "", label);
 }
 
-static void wall(const struct report *r, const struct text_style *style, int all, struct buf *out)
+/* Whose time a bar is of. */
+struct bar {
+    const struct report_part *parts;
+    size_t n;
+    uint64_t ns;
+};
+
+/* The bar and what its parts are. */
+static void bar_lines(const struct bar *b, const struct text_style *style, int all, struct buf *out)
 {
     uint64_t rest = 0;
+
+    bar(b->parts, b->n, b->ns, style, out);
+    for (size_t i = 0; i < b->n; i++) {
+        const struct report_part *x = &b->parts[i];
+
+        /* A part that would show as 0.0 % tells nothing; the rest is summed up. */
+        if ((double)x->ns < 0.001 * (double)b->ns || (!all && rank_of(b->parts, b->n, i) >= PARTS_SHOWN))
+            rest += x->ns;
+        else
+            part_line(b->ns, style, x, x->ns, x->label, out);
+    }
+    if ((double)rest >= 0.001 * (double)b->ns)
+        part_line(b->ns, style, NULL, rest, "other", out);
+}
+
+static void crew(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    char ns[40], idle[40];
+
+    if (!r->crew || !r->crew_ns)
+        return;
+    buf_addf(out, "  That only waits. %sThe workers' time%s: %s of ", on(style, "\033[1m"), off(style),
+             units_duration(ns, sizeof(ns), r->crew_ns));
+    text_clean(r->crew, 60, out);
+    if (r->crew_idle_ns > r->crew_ns / 1000)
+        buf_addf(out, ", and %s idle", units_duration(idle, sizeof(idle), r->crew_idle_ns));
+    buf_addch(out, '\n');
+    bar_lines(&(struct bar){r->crew_wall.a, r->crew_wall.n, r->crew_ns}, style, all, out);
+}
+
+static void wall(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
     char ns[40];
 
     if (!r->lead || !r->wall_ns)
@@ -165,19 +205,11 @@ static void wall(const struct report *r, const struct text_style *style, int all
              units_duration(ns, sizeof(ns), r->wall_ns));
     text_clean(r->lead, 40, out);
     buf_addf(out, ", %s\n", r->lead_is_child ? "for which the command waited" : "the main thread");
-    bar(r->wall.a, r->wall.n, r->wall_ns, style, out);
-    for (size_t i = 0; i < r->wall.n; i++) {
-        /* A part that would show as 0.0 % tells nothing; the rest is summed up. */
-        if ((double)r->wall.a[i].ns < 0.001 * (double)r->wall_ns || (!all && rank_of(r, i) >= PARTS_SHOWN))
-            rest += r->wall.a[i].ns;
-        else
-            part_line(r->wall_ns, style, &r->wall.a[i], r->wall.a[i].ns, r->wall.a[i].label, out);
-    }
-    if ((double)rest >= 0.001 * (double)r->wall_ns)
-        part_line(r->wall_ns, style, NULL, rest, "other", out);
+    bar_lines(&(struct bar){r->wall.a, r->wall.n, r->wall_ns}, style, all, out);
     if (r->unseen_ns > r->wall_ns / 1000)
         part_line(r->wall_ns, style, NULL, r->unseen_ns,
                   r->waits_measured ? "not there" : "off the CPU: waits were not recorded", out);
+    crew(r, style, all, out);
 }
 
 /* Programs come in shades, in turn. */

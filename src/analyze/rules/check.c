@@ -39,7 +39,23 @@ const char *words_plural(struct words *w, uint64_t n, const char *one)
     return text;
 }
 
-/* ---- time of the main thread ---- */
+/* ---- time of the main thread, or of those who work while it waits ---- */
+
+const char *lead_noun(const struct rule_data *d)
+{
+    return d->lead.crew ? "A worker" : "The main thread";
+}
+
+const char *lead_noun_in(const struct rule_data *d)
+{
+    return d->lead.crew ? "a worker" : "the main thread";
+}
+
+/* Behind those of accelerators. */
+uint32_t lead_lane(const struct rule_data *d, uint32_t thread)
+{
+    return d->lead.crew ? (uint32_t)d->gpu->devices.n + 1 + d->lead.threads.a[thread].lane : 0;
+}
 
 const struct event *lead_event(const struct rule_data *d, const struct lead_span *x)
 {
@@ -76,7 +92,7 @@ void lead_time_wait(struct lead_time *t, const struct rule_data *d, size_t i)
     const struct lead_span *x = &d->lead.spans.a[i];
     uint64_t ns = x->end - x->start;
 
-    *vec_push(&t->claims) = (struct finding_claim){x->start, x->end, ns, 0};
+    *vec_push(&t->claims) = (struct finding_claim){x->start, x->end, ns, lead_lane(d, x->thread)};
     t->ns += ns;
     t->wait_ns += ns;
     t->waits++;
@@ -84,18 +100,19 @@ void lead_time_wait(struct lead_time *t, const struct rule_data *d, size_t i)
     add_where(t, d, lead_event(d, x)->stack, ns);
 }
 
-static uint64_t claim(struct lead_time *t, uint64_t start, uint64_t end)
+static uint64_t claim(struct lead_time *t, uint64_t start, uint64_t end, uint32_t lane)
 {
     if (end > start)
-        *vec_push(&t->claims) = (struct finding_claim){start, end, end - start, 0};
+        *vec_push(&t->claims) = (struct finding_claim){start, end, end - start, lane};
     return end - start;
 }
 
-static uint64_t claim_part(struct lead_time *t, const struct lead_running *r, size_t piece, unsigned part)
+static uint64_t claim_part(struct lead_time *t, const struct rule_data *d, size_t piece, unsigned part)
 {
+    const struct lead_running *r = &d->running;
     struct lead_piece p = lead_piece_part(r, &r->pieces.a[piece], part);
 
-    return claim(t, p.start, p.end);
+    return claim(t, p.start, p.end, lead_lane(d, r->turns.a[p.turn].thread));
 }
 
 /* The running time that is the sample's; where no waits are known, the sampling period before it. */
@@ -103,13 +120,13 @@ void lead_time_sample(struct lead_time *t, const struct rule_data *d, size_t i)
 {
     const struct event *ev = &d->s->store.events.a[d->lead.samples.a[i]];
     const struct lead_running *r = &d->running;
-    const struct lead_share *own = r->of_sample ? &r->of_sample[i] : NULL;
+    const struct lead_range *own = r->of_sample ? &r->of_sample[i] : NULL;
     uint64_t ns = own ? 0 : d->period_ns * ev->value;
 
     if (ev->ts && ns)
-        claim(t, ev->ts > ns ? ev->ts - ns : 0, ev->ts);
+        claim(t, ev->ts > ns ? ev->ts - ns : 0, ev->ts, lead_lane(d, d->lead.thread_of[ev->task] - 1));
     for (size_t k = own ? own->first : 0; own && k < own->end; k++)
-        ns += claim_part(t, r, k, LEAD_RAN);
+        ns += claim_part(t, d, k, LEAD_RAN);
     t->ns += ns;
     t->sample_ns += ns;
     t->samples += ev->value;
@@ -124,7 +141,7 @@ void lead_time_short(struct lead_time *t, const struct rule_data *d, unsigned re
     for (size_t k = 0; k < r->turns.n; k++)
         t->short_n += r->turns.a[k].n[reason];
     for (size_t k = 0; k < r->pieces.n; k++)
-        ns += claim_part(t, r, k, reason);
+        ns += claim_part(t, d, k, reason);
     t->short_ns += ns;
     t->wait_ns += ns;
     t->ns += ns;
@@ -145,7 +162,7 @@ void lead_time_stacks(struct lead_time *t, const struct rule_data *d, const uint
     for (size_t i = 0; i < d->lead.spans.n; i++) {
         uint32_t stack = lead_event(d, &d->lead.spans.a[i])->stack;
 
-        if (stack <= d->s->store.stacks.nodes.n && stacks[stack])
+        if (stack <= d->s->store.stacks.nodes.n && stacks[stack] && d->lead.spans.a[i].kind != LEAD_IDLE)
             lead_time_wait(t, d, i);
     }
     lead_time_samples(t, d, stacks, 0);
@@ -193,17 +210,42 @@ int lead_time_writes(const struct lead_time *t, const struct rule_data *d)
 
 double lead_time_share(const struct lead_time *t, const struct rule_data *d)
 {
-    return d->wall_ns ? (double)t->ns / (double)d->wall_ns : 0;
+    return d->wall_ns ? (double)t->ns / ((double)d->wall_ns * d->lead.lanes) : 0;
 }
 
 void finding_of_lead(struct finding *x, const struct lead_time *t, const struct rule_data *d)
 {
     struct buf name = {0};
 
+    x->timed |= t->claims.n != 0;
     for (size_t i = 0; i < t->claims.n; i++)
-        finding_claim(x, t->claims.a[i].start, t->claims.a[i].end, t->claims.a[i].ns);
+        *vec_push(&x->claims) = t->claims.a[i];
+    x->lanes = d->lead.crew ? d->lead.lanes : 0;
     lead_name(&d->s->store, d->lead.task, &name);
     x->process = buf_detach(&name);
+}
+
+void lead_tell(struct findings *f, const struct rule_data *d)
+{
+    struct words w = {0};
+
+    for (size_t i = 0; d->lead.crew && i < f->list.n; i++) {
+        struct finding *x = &f->list.a[i];
+        char *was = x->evidence;
+
+        if (!x->lanes || !x->claims.n || x->claims.a[0].lane <= d->gpu->devices.n)
+            continue;
+        x->evidence =
+            mem_printf("%s Times are sums over %s", was, words_plural(&w, d->lead.threads.n, "thread"));
+        free(was);
+        was = x->evidence;
+        x->evidence =
+            d->lead.lanes > 1
+                ? mem_printf("%s, of which %u at a time had something to do: the cost is their average.", was,
+                             d->lead.lanes)
+                : mem_printf("%s.", was);
+        free(was);
+    }
 }
 
 void finding_at(struct finding *x, const struct rule_data *d, const struct place_time *t, uint32_t node)

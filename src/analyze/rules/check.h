@@ -51,7 +51,14 @@ const char *words_count(struct words *w, uint64_t n);
 /* "1 wait", "3 waits" */
 const char *words_plural(struct words *w, uint64_t n, const char *one);
 
-/* ---- time of the main thread ---- */
+/* ---- time of the main thread, or of those who work while it waits ---- */
+
+/* "The main thread", "A worker"; within a sentence: "the main thread", "a worker". Static. */
+const char *lead_noun(const struct rule_data *d);
+const char *lead_noun_in(const struct rule_data *d);
+
+/* The lane of a thread's claims; 0: there is one alone. */
+uint32_t lead_lane(const struct rule_data *d, uint32_t thread);
 
 /* Pieces of it, and what they are. */
 struct lead_time {
@@ -66,7 +73,7 @@ struct lead_time {
 
 void lead_time_init(struct lead_time *t, const struct rule_data *d);
 void lead_time_release(struct lead_time *t);
-/* Adds the i-th of the main thread's spans, the i-th of its samples. */
+/* Adds the i-th of the lead's spans, the i-th of its samples. */
 void lead_time_wait(struct lead_time *t, const struct rule_data *d, size_t i);
 void lead_time_sample(struct lead_time *t, const struct rule_data *d, size_t i);
 /* Adds the waits of a reason (or LEAD_SHORT_QUEUE) that were too short to be listed: some of the time between
@@ -87,19 +94,23 @@ int lead_time_mostly_in(const struct lead_time *t, const struct rule_data *d, co
 int lead_time_writes(const struct lead_time *t, const struct rule_data *d);
 extern const char lead_writes_advice[];
 
-double lead_time_share(const struct lead_time *t, const struct rule_data *d); /* of the wall time */
+double lead_time_share(const struct lead_time *t,
+                       const struct rule_data *d); /* of the wall time; of several, of each one's */
 
 /* When the imports that the program began with were over: CLOCK_MONOTONIC; its start, where there were none.
  */
 uint64_t imports_over(const struct rule_data *d);
 
-/* The finding claims it; its process is the main thread's. */
+/* The finding claims it, on average where there are several; its process is the main thread's. */
 void finding_of_lead(struct finding *x, const struct lead_time *t, const struct rule_data *d);
+
+/* Of all findings: whose time those of several threads sum up. */
+void lead_tell(struct findings *f, const struct rule_data *d);
 
 /* Its line and stack are those of the node. */
 void finding_at(struct finding *x, const struct rule_data *d, const struct place_time *t, uint32_t node);
 
-/* The wait of a span of the main thread; NULL: a delay, or nothing is known. */
+/* The wait of a span of the lead; NULL: a delay, or nothing is known. */
 const struct wait *lead_wait(const struct rule_data *d, const struct lead_span *x);
 const struct event *lead_event(const struct rule_data *d, const struct lead_span *x);
 

@@ -17,7 +17,7 @@
 
 /* ---- functions ---- */
 
-/* Samples of the main thread where there is one, else of all. */
+/* Samples of the main thread, or who works for it, where there is one; else of all. */
 static void samples_of(struct place_time *t, const struct rule_data *d, int lead)
 {
     const struct store *s = &d->s->store;
@@ -27,7 +27,7 @@ static void samples_of(struct place_time *t, const struct rule_data *d, int lead
         const struct event *ev = &s->events.a[i];
 
         if (ev->kind != EVENT_SAMPLE || ev->stack > s->stacks.nodes.n ||
-            (lead && (ev->task > s->tasks.list.n || !d->lead.is[ev->task])))
+            (lead && (ev->task > s->tasks.list.n || !d->lead.thread_of[ev->task])))
             continue;
         t->of[ev->stack] += ev->value;
         t->sum += ev->value;
@@ -160,7 +160,10 @@ static void tell_hot(struct finding *x, const struct rule_data *d, const struct 
     x->title = mem_printf("Much of the CPU time is in %s%s%s%s", importing ? "imports, " : "", func,
                           nameless ? ", whose functions have no names" : "", caller);
     buf_addf(&text, "%s of %s%s are its own", words_share(&w, (double)self / (double)t->sum),
-             words_plural(&w, t->sum, "sample"), lead ? " of the main thread" : "");
+             words_plural(&w, t->sum, "sample"),
+             !lead          ? ""
+             : d->lead.crew ? " of its workers"
+                            : " of the main thread");
     if (!lead)
         add_seconds(&text, d, self);
     if (python)
@@ -440,11 +443,15 @@ void check_one_thread(struct rule_run *r, const struct rule_data *d)
 {
     double used = cpus_used(d), busy;
     unsigned cpus = d->s->meta.ncpus;
-    uint64_t off = d->lead.short_ns, alive = d->lead.to - d->lead.from;
+    uint64_t off = d->lead.short_ns, alive = d->lead.life_ns;
     struct words w = {0};
 
     if (!cpus || used <= 0) {
         rule_not_checked(r, "needs the CPU time of the processes and the number of CPUs");
+        return;
+    }
+    if (d->lead.crew) {
+        rule_note(r, "the main thread only waits, others of its threads work");
         return;
     }
     for (size_t i = 0; i < d->lead.spans.n; i++)

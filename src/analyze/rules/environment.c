@@ -139,8 +139,8 @@ static void check_intruder(struct rule_run *r, const struct rule_data *d, const 
         all.sum = hit;
         finding_at(x, d, &all, places_hot(&d->places, &all, 0.5, NULL));
         x->title = mem_strdup(in->title);
-        x->evidence = mem_printf("%s of the CPU time, and %s of the main thread's.", words_share(&w, share),
-                                 words_ns(&w, t.ns));
+        x->evidence = mem_printf("%s of the CPU time, and %s of %s's.", words_share(&w, share),
+                                 words_ns(&w, t.ns), lead_noun_in(d));
         x->advice = mem_strdup(in->advice);
     }
     free(stacks);

@@ -46,7 +46,38 @@ static void collect(struct gil *g, const struct rule_data *d)
     }
 }
 
-/* The main thread's own waits; or the time in which it waited for others while they waited for the GIL. */
+static void claim_own(struct finding *x, const struct rule_data *d, const struct event *ev)
+{
+    uint32_t thread = d->lead.thread_of[ev->task] - 1;
+
+    x->timed = 1;
+    x->lanes = d->lead.crew ? d->lead.lanes : 0;
+    if (ev->dur)
+        *vec_push(&x->claims) =
+            (struct finding_claim){ev->ts, ev->ts + ev->dur, ev->dur, lead_lane(d, thread)};
+}
+
+/* The time of the event in which the main thread waited, too. */
+static int claim_meanwhile(struct finding *x, const struct rule_data *d, const struct event *ev)
+{
+    uint64_t end = ev->ts + ev->dur;
+    int any = 0;
+
+    for (size_t k = lead_first(&d->lead, 0, ev->ts); k < d->lead.spans.n && d->lead.spans.a[k].start < end;
+         k++) {
+        const struct lead_span *y = &d->lead.spans.a[k];
+        uint64_t from = y->start > ev->ts ? y->start : ev->ts, to = y->end < end ? y->end : end;
+
+        if (y->kind == LEAD_WAIT && to > from) {
+            finding_claim(x, from, to, to - from);
+            any = 1;
+        }
+    }
+    return any;
+}
+
+/* The lead's own waits; or the time in which the main thread waited for others while they waited for the
+ * GIL. */
 static int claim(struct finding *x, const struct rule_data *d, int own)
 {
     const struct store *s = &d->s->store;
@@ -54,26 +85,13 @@ static int claim(struct finding *x, const struct rule_data *d, int own)
 
     for (size_t i = 0; i < s->events.n; i++) {
         const struct event *ev = &s->events.a[i];
-        uint64_t end = ev->ts + ev->dur;
 
         if (ev->kind != EVENT_GIL || !ev->task || ev->task > s->tasks.list.n || !d->lead.process[ev->task] ||
-            own != d->lead.is[ev->task] || (ev->flags & EVENT_SHORT))
+            own != (d->lead.thread_of[ev->task] != 0) || (ev->flags & EVENT_SHORT))
             continue;
-        if (own) {
-            finding_claim(x, ev->ts, end, ev->dur);
-            any = 1;
-            continue;
-        }
-        for (size_t k = lead_first(&d->lead, ev->ts); k < d->lead.spans.n && d->lead.spans.a[k].start < end;
-             k++) {
-            const struct lead_span *y = &d->lead.spans.a[k];
-            uint64_t from = y->start > ev->ts ? y->start : ev->ts, to = y->end < end ? y->end : end;
-
-            if (y->kind == LEAD_WAIT && to > from) {
-                finding_claim(x, from, to, to - from);
-                any = 1;
-            }
-        }
+        if (own)
+            claim_own(x, d, ev);
+        any |= own || (!d->lead.crew && claim_meanwhile(x, d, ev));
     }
     return any;
 }
@@ -93,16 +111,17 @@ static void tell(struct finding *x, const struct gil *g, const struct rule_data 
     uint64_t worst = of(&g->waited, g->worst), self;
 
     hot = hot ? hot : places_top(&d->places, &g->where, &self);
-    lead_name(&d->s->store, own ? d->lead.task : g->worst, &who);
+    lead_name(&d->s->store, own && !d->lead.crew ? d->lead.task : g->worst, &who);
     if (g->holder)
         lead_name(&d->s->store, g->holder, &holder);
     finding_at(x, d, &g->where, hot);
     x->process = mem_strdup(buf_str(&who));
-    x->title = mem_printf("%s for Python's GIL%s%s", own ? "The main thread waits" : "Threads wait",
-                          hot ? ", held in " : "", hot ? places_func(&d->places, hot) : "");
+    x->title =
+        mem_printf("%s for Python's GIL%s%s", own && !d->lead.crew ? "The main thread waits" : "Threads wait",
+                   hot ? ", held in " : "", hot ? places_func(&d->places, hot) : "");
     buf_addf(&text, "%s waited %s for it, the most of them %s: %s (%s of the time).",
              words_plural(&w, g->waited.n, "thread"), words_ns(&w, g->ns), buf_str(&who),
-             words_ns(&w, own ? of(&g->waited, d->lead.task) : worst),
+             words_ns(&w, own && !d->lead.crew ? of(&g->waited, d->lead.task) : worst),
              words_share(&w, (double)worst / (double)d->wall_ns));
     if (g->holder)
         buf_addf(&text, " Most often %s had it (%s of the waits' time)%s%s.", buf_str(&holder),
@@ -129,8 +148,8 @@ void check_gil_wait(struct rule_run *r, const struct rule_data *d)
         int own;
 
         for (uint32_t i = 1; d->lead.task && i <= d->s->store.tasks.list.n; i++)
-            mine += d->lead.is[i] ? of(&g.waited, i) : 0;
-        own = (double)mine > rule_threshold(r, "share") * (double)d->wall_ns;
+            mine += d->lead.thread_of[i] ? of(&g.waited, i) : 0;
+        own = (double)mine > rule_threshold(r, "share") * (double)d->wall_ns * d->lead.lanes;
         x = rule_found(r);
         x->weight = RULE_WEIGHT_CAUSE;
         if (d->lead.task && claim(x, d, own) && !own) {

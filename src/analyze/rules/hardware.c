@@ -309,7 +309,7 @@ void check_network_latency(struct rule_run *r, const struct rule_data *d)
         finding_of_lead(x, &t, d);
         x->weight = RULE_WEIGHT_LAST;
         label(&x->device, is_held(d->topology, e->a) ? e->b : e->a);
-        x->title = mem_strdup("The main thread waits for the network, which answers slowly");
+        x->title = mem_printf("%s waits for the network, which answers slowly", lead_noun(d));
         x->evidence = mem_printf("It waited %s at sockets, in %s. An answer of %s takes %s there and back.",
                                  words_ns(&w, t.ns), words_plural(&w, t.waits, "wait"), x->device,
                                  words_ns(&w, (uint64_t)us * 1000));

@@ -177,12 +177,13 @@ static void tell(struct finding *x, const struct loader *l, const struct rule_da
     finding_of_lead(x, &l->time, d);
     finding_at(x, d, where, l->hot);
     if (l->in_main)
-        x->title = mem_printf("The main thread loads its data itself, in %s", *func ? func : "many places");
+        x->title = mem_printf("%s loads its data itself, in %s", lead_noun(d), *func ? func : "many places");
     else if (*func)
-        x->title = mem_printf("The main thread waits for its %s are in %s",
+        x->title = mem_printf("%s waits for its %s are in %s", lead_noun(d),
                               l->pool ? "pool's workers, which" : "data loader, whose workers", func);
     else
-        x->title = mem_printf("The main thread waits for its %s", l->pool ? "pool's workers" : "data loader");
+        x->title =
+            mem_printf("%s waits for its %s", lead_noun(d), l->pool ? "pool's workers" : "data loader");
     buf_addf(&text, "%s of %s are in the %s: %s waited in %s", words_ns(&w, l->time.ns),
              words_ns(&w, d->wall_ns), l->pool ? "pool" : "loader", words_ns(&w, l->time.wait_ns),
              words_plural(&w, l->time.waits, "wait"));

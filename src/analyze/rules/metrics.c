@@ -128,10 +128,10 @@ void check_io_bound(struct rule_run *r, const struct rule_data *d)
         finding_at(x, d, &t.where, node);
         x->title = mem_printf("The run waits for disks%s%s", node ? ", in " : "",
                               node ? places_func(&d->places, node) : "");
-        x->evidence = mem_printf(
-            "CPUs idled for a disk %s of their time; the main thread was blocked on disks for %s in %s.",
-            wait < 0 ? "(not measured)" : words_share(&w, share), words_ns(&w, t.ns),
-            lead_time_waits(&w, &t));
+        x->evidence =
+            mem_printf("CPUs idled for a disk %s of their time; %s was blocked on disks for %s in %s.",
+                       wait < 0 ? "(not measured)" : words_share(&w, share), lead_noun_in(d),
+                       words_ns(&w, t.ns), lead_time_waits(&w, &t));
         x->advice =
             mem_strdup(lead_time_writes(&t, d)
                            ? lead_writes_advice
@@ -277,8 +277,8 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
     lead_time_short(&t, d, LEAD_SHORT_QUEUE);
     if (own <= most && d->lead.task && (d->has & NEED_OFFCPU) &&
         lead_time_share(&t, d) <= rule_threshold(r, "share")) {
-        rule_note(r, "threads waited %s of their time for a CPU, the main thread %s of the run",
-                  words_share(&w, share), words_share(&w, lead_time_share(&t, d)));
+        rule_note(r, "threads waited %s of their time for a CPU, %s %s of the run", words_share(&w, share),
+                  lead_noun_in(d), words_share(&w, lead_time_share(&t, d)));
         lead_time_release(&t);
         return;
     }
@@ -287,10 +287,10 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
         finding_of_lead(x, &t, d);
     set_process(x, d, most_of(d, METRIC_ID_SCHED_DELAY));
     name_programs(d, PROGRAMS_DELAY, most_of(d, METRIC_ID_SCHED_DELAY), &who);
-    x->evidence =
-        mem_printf("The threads waited %s for a CPU, %s of the time that they ran or could have%s%s%s%s.",
-                   words_ns(&w, (uint64_t)delay), words_share(&w, share), t.ns ? "; the main thread " : "",
-                   t.ns ? words_ns(&w, t.ns) : "", who.len ? "; most of it " : "", buf_str(&who));
+    x->evidence = mem_printf(
+        "The threads waited %s for a CPU, %s of the time that they ran or could have%s%s%s%s%s%s.",
+        words_ns(&w, (uint64_t)delay), words_share(&w, share), t.ns ? "; " : "", t.ns ? lead_noun_in(d) : "",
+        t.ns ? " " : "", t.ns ? words_ns(&w, t.ns) : "", who.len ? "; most of it " : "", buf_str(&who));
     buf_release(&who);
     if (!d->lead.task) {
         x->severity = FINDING_MEDIUM;
@@ -350,9 +350,9 @@ void check_major_faults(struct rule_run *r, const struct rule_data *d)
         finding_at(x, d, &t.where, node);
         x->title = mem_printf("Pages are read from disk long after the start%s%s", node ? ", in " : "",
                               node ? places_func(&d->places, node) : "");
-        x->evidence = mem_printf(
-            "%.1f major faults/s after the first %s; the main thread waited %s for pages, %s.", rate,
-            words_share(&w, rule_threshold(r, "warm-up")), words_ns(&w, t.ns), lead_time_waits(&w, &t));
+        x->evidence = mem_printf("%.1f major faults/s after the first %s; %s waited %s for pages, %s.", rate,
+                                 words_share(&w, rule_threshold(r, "warm-up")), lead_noun_in(d),
+                                 words_ns(&w, t.ns), lead_time_waits(&w, &t));
         x->advice = mem_strdup(
             "More memory, or less of it in use; a file that is mapped may be read once, in large pieces or "
             "ahead (madvise's MADV_WILLNEED, MADV_SEQUENTIAL), or locked (mlock).");
@@ -392,8 +392,8 @@ void check_minor_faults(struct rule_run *r, const struct rule_data *d)
     buf_addf(&text, "%s minor faults/s%s%s", words_count(&w, (uint64_t)rate), who.len ? ", of them " : "",
              buf_str(&who));
     if (t.samples)
-        buf_addf(&text, "; the main thread spent %s in page faults, mmap and munmap (%s)", words_ns(&w, t.ns),
-                 words_plural(&w, t.samples, "sample"));
+        buf_addf(&text, "; %s spent %s in page faults, mmap and munmap (%s)", lead_noun_in(d),
+                 words_ns(&w, t.ns), words_plural(&w, t.samples, "sample"));
     buf_addch(&text, '.');
     x->evidence = buf_detach(&text);
     buf_release(&who);

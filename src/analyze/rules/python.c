@@ -93,8 +93,8 @@ void check_python_gc(struct rule_run *r, const struct rule_data *d)
         finding_of_lead(x, &t, d);
         caller = places_hot(&d->places, &t.where, 0.5, NULL);
         finding_at(x, d, &t.where, caller);
-        x->title = mem_printf("Python's garbage collector takes %s of the main thread",
-                              words_share(&w, lead_time_share(&t, d)));
+        x->title = mem_printf("Python's garbage collector takes %s of %s",
+                              words_share(&w, lead_time_share(&t, d)), lead_noun_in(d));
         x->evidence = mem_printf("%s in the collector: about %s%s%s.", words_plural(&w, t.samples, "sample"),
                                  words_ns(&w, t.ns), x->line ? ", mostly from " : "", x->line ? x->line : "");
         x->advice = mem_strdup("gc.freeze() after start-up, a higher gc.set_threshold(), or gc.disable() "
@@ -269,7 +269,7 @@ void check_checkpoint(struct rule_run *r, const struct rule_data *d)
         x->weight = RULE_WEIGHT_CAUSE;
         finding_of_lead(x, &t, d);
         finding_at(x, d, &t.where, worst(d, &t, savers, ARRAY_SIZE(savers)));
-        x->title = mem_strdup("The main thread saves checkpoints");
+        x->title = mem_printf("%s saves checkpoints", lead_noun(d));
         x->evidence = mem_printf("%s on the CPU and %s waiting in %s.", words_ns(&w, t.sample_ns),
                                  words_ns(&w, t.wait_ns), x->line ? x->line : "the functions that save");
         x->advice = mem_strdup("Save less often, asynchronously (torch.distributed.checkpoint.async_save), "

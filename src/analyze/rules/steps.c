@@ -35,14 +35,18 @@ static void typical(const steps *s, double *mean, double *sigma)
     *sigma = sqrt(squares / (double)n);
 }
 
-/* What the main thread did in [start, end): running, queued, by reason. ns each. */
+/* What a thread of the lead did in [start, end): running, queued, by reason. ns each. */
 enum { PARTS = LEAD_WAIT + WAIT_OTHER + 1 };
 
-static void parts_of(uint64_t *ns, const struct rule_data *d, uint64_t start, uint64_t end)
+static void parts_of(uint64_t *ns, const struct rule_data *d, const struct unit *u)
 {
-    uint64_t off = 0;
+    uint64_t off = 0, start = u->start, end = u->end;
+    uint32_t thread = u->task <= d->s->store.tasks.list.n ? d->lead.thread_of[u->task] : 0;
+    size_t last;
 
-    for (size_t i = lead_first(&d->lead, start); i < d->lead.spans.n && d->lead.spans.a[i].start < end; i++) {
+    thread = thread ? thread - 1 : 0; /* of those that another thread marks the first's */
+    last = d->lead.threads.a[thread].spans.end;
+    for (size_t i = lead_first(&d->lead, thread, start); i < last && d->lead.spans.a[i].start < end; i++) {
         const struct lead_span *x = &d->lead.spans.a[i];
         const struct wait *w = lead_wait(d, x);
         uint64_t from = x->start > start ? x->start : start, to = x->end < end ? x->end : end;
@@ -82,10 +86,10 @@ static void compare(struct buf *out, const struct rule_data *d, const steps *s, 
 
     /* Other threads' requests are not the main thread's doing. */
     if (!d->lead.task || !d->lead.spans.n || s->a[s->n - 1].unit->task > d->s->store.tasks.list.n ||
-        !d->lead.is[s->a[s->n - 1].unit->task])
+        !d->lead.thread_of[s->a[s->n - 1].unit->task])
         return;
     for (size_t i = 0; i < s->n; i++)
-        parts_of(i >= s->n - nslow ? slow : rest, d, s->a[i].unit->start, s->a[i].unit->end);
+        parts_of(i >= s->n - nslow ? slow : rest, d, s->a[i].unit);
     for (unsigned i = 0; i < PARTS; i++) {
         double more = (double)slow[i] / (double)nslow - (double)rest[i] / (double)(s->n - nslow);
 
@@ -99,7 +103,7 @@ static void compare(struct buf *out, const struct rule_data *d, const steps *s, 
         }
     }
     if (most > 0)
-        buf_addf(out, " What grew most is the main thread's time %s%s: %s a %s instead of %s.",
+        buf_addf(out, " What grew most is %s's time %s%s: %s a %s instead of %s.", lead_noun_in(d),
                  part >= LEAD_WAIT ? "blocked, " : "", part_name(part), words_ns(&w, slow[part] / nslow),
                  strtab_get(&d->units.strings, d->step_kind), words_ns(&w, rest[part] / (s->n - nslow)));
 }

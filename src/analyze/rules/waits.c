@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows 31, 45, 49 and 60: what the main thread waits for, where no rule knows better. */
+/* Rows 31, 45, 49 and 60: what the main thread, or who works for it, waits for, where no rule knows better.
+ */
 #include "analyze/rules/chase.h"
 
 #include "base/hash.h"
@@ -206,7 +207,7 @@ void check_lock_wait(struct rule_run *r, const struct rule_data *d)
         hot_of(&c, d, &place);
         waiting = places_hot(&d->places, &t.where, HOT_LEAST, NULL);
         finding_at(x, d, &t.where, waiting);
-        x->title = mem_printf("The main thread waits for %s%s%s",
+        x->title = mem_printf("%s waits for %s%s%s", lead_noun(d),
                               mutex                          ? "a lock"
                               : c.other_process > c.told / 2 ? "other processes"
                                                              : "another thread",
@@ -278,13 +279,13 @@ static const char *locked_file(const struct rule_data *d, const struct lead_time
 }
 
 /* What they wait for is that the other one lets a file go. */
-static void tell_file_lock(struct finding *x, const char *file, const char *comm, const char *place,
-                           const char *state)
+static void tell_file_lock(struct finding *x, const char *who, const char *file, const char *comm,
+                           const char *place, const char *state)
 {
     const char *slash = strrchr(file, '/');
 
     free(x->title);
-    x->title = mem_printf("The main thread waits for a file lock%s%s%s%s%s%s", *file ? ", of " : "",
+    x->title = mem_printf("%s waits for a file lock%s%s%s%s%s%s", who, *file ? ", of " : "",
                           slash && slash[1] ? slash + 1 : file,
                           *place ? ", held up in "
                           : comm ? ", held by "
@@ -318,7 +319,7 @@ void check_process_wait(struct rule_run *r, const struct rule_data *d)
         finding_at(x, d, &c.where, hot);
         comm = chase_comm(&c, d);
         state = hot ? chase_state(&c) : NULL;
-        x->title = mem_printf("The main thread waits for another process%s%s%s%s%s%s", comm ? ", " : "",
+        x->title = mem_printf("%s waits for another process%s%s%s%s%s%s", lead_noun(d), comm ? ", " : "",
                               comm ? comm : "", hot ? ", which is in " : "",
                               hot ? places_func(&d->places, hot) : "", state ? ", " : "", state ? state : "");
         buf_addf(&text, "%s that another process ended: %s, the longest %s.",
@@ -329,7 +330,7 @@ void check_process_wait(struct rule_run *r, const struct rule_data *d)
             "Make that cheaper, let it begin earlier, or have several of those processes; wprof show --waits "
             "has the chain of each wait.");
         if (file)
-            tell_file_lock(x, file, comm, buf_str(&place), state);
+            tell_file_lock(x, lead_noun(d), file, comm, buf_str(&place), state);
         x->certainty = chase_certainty(&c);
         if (c.inferred > c.told / 2)
             x->why = mem_strdup(inferred_why);
@@ -429,7 +430,7 @@ static void tell_other_end(struct finding *x, const struct chase *c, const struc
 
     if (hot_of(c, d, &place)) {
         free(x->title);
-        x->title = mem_printf("The main thread %s, held up in %s%s%s", what, buf_str(&place),
+        x->title = mem_printf("%s %s, held up in %s%s%s", lead_noun(d), what, buf_str(&place),
                               state ? ", " : "", state ? state : "");
         free(x->advice);
         x->advice = mem_strdup("Make what is done at the other end cheaper, let it begin earlier, or ask for "
@@ -500,7 +501,7 @@ void check_blocked(struct rule_run *r, const struct rule_data *d)
             x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
             finding_of_lead(x, &t, d);
             finding_at(x, d, &t.where, node);
-            x->title = mem_printf("The main thread %s%s%s", causes[reason].title, node ? ", in " : "",
+            x->title = mem_printf("%s %s%s%s", lead_noun(d), causes[reason].title, node ? ", in " : "",
                                   node ? places_func(&d->places, node) : "");
             tell_blocked(x, &t, reason);
             x->advice = mem_strdup(reason == WAIT_DISK && lead_time_writes(&t, d) ? lead_writes_advice
@@ -532,7 +533,7 @@ void check_sched_delay(struct rule_run *r, const struct rule_data *d)
 
         x->least_ns = (uint64_t)(rule_threshold(r, "share") * (double)d->wall_ns);
         finding_of_lead(x, &t, d);
-        x->title = mem_strdup("The main thread is ready to run and gets no CPU");
+        x->title = mem_printf("%s is ready to run and gets no CPU", lead_noun(d));
         x->evidence = mem_printf("%s of more than %s on the run queue: %s in all, the longest %s.",
                                  words_plural(&w, t.waits, "delay"), words_ns(&w, (uint64_t)(limit * 1e9)),
                                  words_ns(&w, t.ns), words_ns(&w, t.longest));

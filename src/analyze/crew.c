@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/crew.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+/* A main thread that is blocked for so much of the time that it had a CPU or needed none only waits. */
+#define IDLE_LEAST 0.8
+/* Others than those who work may end so much of its waits, and the processes that it started use so much of
+ * a CPU for each second that its threads do. */
+#define ELSEWHERE_MOST 0.3
+#define CHILDREN_MOST  0.5
+/* They work so much of the wall time in all; and each has this part of the most that one has of the CPU. */
+#define WORK_LEAST 0.1
+#define EACH_LEAST 0.05
+/* Where the main thread doesn't wait for them they have so much of a CPU: what sleeps and looks now and then
+ * whether all is well is no worker. */
+#define CPU_LEAST 0.02
+/* Where fewer of them are there at a time, the chain of who ended which of main's waits tells as much: unless
+ * its waits are few and long, or others end them. */
+#define AT_A_TIME 1.5
+#define WAIT_LONG 0.1
+
+enum { DEPTH = 16 };
+
+/* What a thread did. ns. */
+struct did {
+    uint64_t cpu, samples;
+    uint64_t work; /* it ran, wanted to, or was held up by what it does */
+};
+
+/* What ends the main thread's waits. ns. */
+struct main_waits {
+    uint64_t all, by_crew, elsewhere, longest;
+};
+
+struct crew {
+    const struct lead *main;
+    const struct session *s;
+    const struct crew_idle *idle;
+    uint64_t wall;
+    uint8_t *in;
+    struct did *did;   /* by the task id of a thread's last image */
+    uint64_t children; /* CPU time of the processes that the main thread's started */
+    struct main_waits main_waits;
+};
+
+static const struct wait *wait_of(const struct crew *c, const struct event *ev)
+{
+    return ev->kind == EVENT_OFFCPU ? waits_of_event(&c->s->store.waits, ev) : NULL;
+}
+
+/* Of the main thread's process, and not the main thread. */
+static int is_other(const struct crew *c, uint32_t task)
+{
+    return task && task <= c->s->store.tasks.list.n && c->main->process[task] && !c->main->thread_of[task];
+}
+
+/* Of a process that the main thread's one, or one of those, started. */
+static int is_child(const struct crew *c, uint32_t task)
+{
+    const struct tasks *tasks = &c->s->store.tasks;
+
+    for (int depth = 0; task && task <= tasks->list.n && depth < DEPTH; depth++) {
+        const struct task *t = &tasks->list.a[task - 1];
+        uint32_t leader = t->leader && t->leader <= tasks->list.n ? t->leader : task;
+
+        task = tasks->list.a[leader - 1].parent;
+        if (task && task <= tasks->list.n && c->main->process[task])
+            return !c->main->process[leader];
+    }
+    return 0;
+}
+
+/* A wait in which the thread was held up in its work: what sleeps, or waits for a file, has something to do;
+ * a lock is another worker's. Who is at the other end of a pipe or a socket may well be who does the work. */
+static int is_work(const struct crew *c, const struct event *ev)
+{
+    const struct wait *w = waits_get(&c->s->store.waits, ev->attr);
+
+    if (ev->kind == EVENT_RUNQ)
+        return 1;
+    switch (wait_reason_of(w)) {
+    case WAIT_SLEEP:
+    case WAIT_DISK:
+    case WAIT_FAULT:
+    case WAIT_LOCK:
+    case WAIT_GIL:
+        return !crew_idle_is(c->idle, ev);
+    case WAIT_FUTEX:
+        return w && is_other(c, w->waker_task) && !crew_idle_is(c->idle, ev);
+    default:
+        return 0;
+    }
+}
+
+/* What each did, and the CPU time of the processes that the main thread's started. */
+static void measure(struct crew *c)
+{
+    const struct store *s = &c->s->store;
+    uint64_t period = c->s->meta.frequency ? 1000000000 / c->s->meta.frequency : 0;
+
+    for (size_t i = 0; i < s->events.n; i++) {
+        const struct event *ev = &s->events.a[i];
+
+        if (!ev->task || ev->task > s->tasks.list.n)
+            continue;
+        if (ev->kind == EVENT_SAMPLE)
+            c->did[ev->task].samples += period * ev->value;
+        else if (is_other(c, ev->task) && (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ) &&
+                 is_work(c, ev))
+            c->did[ev->task].work += ev->dur;
+    }
+    for (uint32_t i = 1; i <= s->tasks.list.n; i++) {
+        struct did *x = &c->did[i];
+
+        x->cpu = s->tasks.list.a[i - 1].cpu_ns ? s->tasks.list.a[i - 1].cpu_ns : x->samples;
+        x->work += x->cpu;
+        c->children += is_child(c, i) ? x->cpu : 0;
+    }
+}
+
+int crew_may_be(const struct lead *m, const struct session *s)
+{
+    uint64_t queue = 0, idle = 0;
+
+    if (!m->task || !m->waits || s->meta.end_mono <= s->meta.start_mono)
+        return 0;
+
+    for (size_t i = 0; i < m->spans.n; i++) {
+        const struct lead_span *x = &m->spans.a[i];
+        unsigned reason = wait_reason_of(waits_of_event(&s->store.waits, &s->store.events.a[x->event]));
+
+        if (x->kind == LEAD_QUEUE)
+            queue += x->end - x->start;
+        else if (reason != WAIT_DISK && reason != WAIT_FAULT && reason != WAIT_LOCK && reason != WAIT_GIL)
+            idle += x->end - x->start;
+    }
+    return m->life_ns > queue && (double)idle >= IDLE_LEAST * (double)(m->life_ns - queue);
+}
+
+/* Those who work, by what each does of the CPU's work; gives their CPU time; 0: it is little work in all. */
+static uint64_t choose(struct crew *c)
+{
+    const struct store *s = &c->s->store;
+    uint64_t most = 0, cpu = 0, work = 0;
+
+    for (uint32_t i = 1; i <= s->tasks.list.n; i++)
+        most = is_other(c, i) && c->did[i].cpu > most ? c->did[i].cpu : most;
+    for (uint32_t i = 1; i <= s->tasks.list.n; i++) {
+        const struct did *x = &c->did[i];
+
+        if (!is_other(c, i) || !x->cpu || (double)x->cpu < EACH_LEAST * (double)most)
+            continue;
+        c->in[i] = 1;
+        cpu += x->cpu;
+        work += x->work;
+    }
+    return (double)work >= WORK_LEAST * (double)c->wall ? cpu : 0;
+}
+
+static void see_main(struct crew *c)
+{
+    for (size_t i = 0; i < c->main->spans.n; i++) {
+        const struct lead_span *x = &c->main->spans.a[i];
+        const struct wait *w = wait_of(c, &c->s->store.events.a[x->event]);
+        uint64_t ns = x->end - x->start;
+        uint32_t by = w && !w->irq && w->waker_task <= c->s->store.tasks.list.n ? w->waker_task : 0;
+
+        if (x->kind != LEAD_WAIT)
+            continue;
+        c->main_waits.all += ns;
+        c->main_waits.longest = ns > c->main_waits.longest ? ns : c->main_waits.longest;
+        c->main_waits.by_crew += by && c->in[by] ? ns : 0;
+        c->main_waits.elsewhere += by && !c->in[by] ? ns : 0;
+    }
+}
+
+/* How long they were there, in all. */
+static uint64_t lives(const struct crew *c)
+{
+    uint64_t begin = c->s->meta.start_mono, end = c->s->meta.end_mono, sum = 0;
+
+    for (uint32_t i = 1; i <= c->s->store.tasks.list.n; i++) {
+        const struct task *t = &c->s->store.tasks.list.a[i - 1];
+        uint64_t from = t->first_ns > begin ? t->first_ns : begin;
+        uint64_t to = t->last_ns && t->last_ns < end ? t->last_ns : end;
+
+        sum += c->in[i] && to > from ? to - from : 0;
+    }
+    return sum;
+}
+
+/* It is their time that the report is about. */
+static int are_crew(struct crew *c)
+{
+    uint64_t cpu;
+
+    measure(c);
+    cpu = choose(c);
+    see_main(c);
+    if (!cpu || (double)c->children > CHILDREN_MOST * (double)cpu ||
+        (double)c->main_waits.elsewhere > ELSEWHERE_MOST * (double)c->main_waits.all)
+        return 0;
+    if (c->main_waits.by_crew < c->main_waits.all / 2)
+        return (double)cpu >= CPU_LEAST * (double)c->wall;
+    return (double)lives(c) >= AT_A_TIME * (double)c->wall ||
+           (double)c->main_waits.longest >= WAIT_LONG * (double)c->wall;
+}
+
+uint8_t *crew_find(const struct lead *main, const struct session *s, const struct crew_idle *idle)
+{
+    size_t n = s->store.tasks.list.n;
+    struct crew c = {.main = main, .s = s, .idle = idle};
+
+    c.wall = s->meta.end_mono - s->meta.start_mono;
+    c.in = mem_calloc(n + 1, 1);
+    c.did = mem_calloc(n + 1, sizeof(*c.did));
+    if (!are_crew(&c)) {
+        free(c.in);
+        c.in = NULL;
+    }
+    free(c.did);
+    return c.in;
+}
