@@ -36,6 +36,7 @@ static void release_run(struct compare_run *r)
     if (r->topology)
         graph_release(r->topology);
     free(r->topology);
+    free(r->process);
     compare_release_seen(r);
 }
 

@@ -90,7 +90,8 @@ struct compare_run {
     VEC(struct compare_asker) askers;
     VEC(struct compare_asked) asked;
     VEC(double) parts;
-    struct graph *topology;   /* NULL: none */
+    struct graph *topology;   /* of the program; NULL: none */
+    char *process;            /* how its process is called there; NULL: not known */
     char *session_id;         /* NULL: it is none */
     char *seen[COMPARE_SEEN]; /* in words; NULL: not told */
     double frameless;         /* the share of `sum` in stacks without a frame to compare */

@@ -5,24 +5,51 @@
 #include "analyze/stats.h"
 #include "analyze/topology.h"
 #include "analyze/topology_diff.h"
+#include "analyze/topology_recorded.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void compare_take_topology(struct compare_run *run, const struct session *s)
 {
-    struct graph *g;
+    struct graph whole;
+    const char *name;
 
     if (!topology_has(s))
         return;
-    g = mem_calloc(1, sizeof(*g));
-    graph_init(g);
-    if (topology_read(s, g, NULL)) {
-        graph_release(g);
-        free(g);
-        return;
+    graph_init(&whole);
+    if (!topology_read(s, &whole, NULL)) {
+        run->topology = mem_calloc(1, sizeof(*run->topology));
+        graph_init(run->topology);
+        topology_recorded(s, &whole, run->topology);
+        name = topology_recorded_name(s, &whole);
+        run->process = name ? mem_strdup(name) : NULL;
     }
-    run->topology = g;
+    graph_release(&whole);
+}
+
+/* Programs of several names are compared as one: so are their processes and threads. */
+static void name_alike(struct compare_run *run, const char *instead)
+{
+    for (size_t i = 0; run->process && i < run->topology->nodes.n; i++) {
+        struct graph_node *n = run->topology->nodes.a[i];
+        const char *name = graph_attr_str(&n->attrs, "name", "");
+
+        if ((n->kind == GRAPH_PROCESS || n->kind == GRAPH_THREAD) && !strcmp(name, run->process))
+            graph_set_str(run->topology, &n->attrs, "name", instead);
+    }
+}
+
+static void name_all_alike(struct compare *c)
+{
+    const char *last = c->runs.a[c->runs.n - 1].process;
+    int same = 1;
+
+    for (size_t i = 0; i < c->runs.n; i++)
+        same &= !last || !c->runs.a[i].process || !strcmp(c->runs.a[i].process, last);
+    for (size_t i = 0; !same && i < c->runs.n; i++)
+        name_alike(&c->runs.a[i], "the program");
 }
 
 /* In how many of the pairs of a run of each side something is on one side alone. */
@@ -76,6 +103,7 @@ void compare_make_topology(struct compare *c)
 {
     struct counts x = {0};
 
+    name_all_alike(c);
     for (size_t i = 0; i < c->runs.n; i++)
         for (size_t k = 0; k < c->runs.n; k++) {
             const struct compare_run *a = &c->runs.a[i], *b = &c->runs.a[k];
