@@ -2,6 +2,7 @@
 #include "analyze/waits_top.h"
 
 #include "analyze/libc.h"
+#include "analyze/timeouts.h"
 #include "analyze/wake_chain.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -32,7 +33,7 @@ struct place {
 /* What makes a row; where: strings of the store. */
 struct row {
     uint32_t task, what, waker, where, waker_where;
-    uint32_t reason, irq;
+    uint32_t reason, irq;      /* irq: BY_TIMER, too */
     uint32_t child;            /* its name */
     uint32_t summed, inferred; /* no gaps: the key is compared as bytes */
     uint64_t ns, spans;
@@ -57,6 +58,8 @@ struct lookup {
     const struct rows *rows;
     const struct row *key;
 };
+
+enum { BY_TIMER = 2 };
 
 enum { KEY_BYTES = offsetof(struct row, ns) };
 
@@ -207,6 +210,7 @@ static void collect(struct rows *r)
 {
     const struct store *s = r->s;
     struct meanwhile m = {.r = r};
+    uint64_t *timeouts = timeouts_find(s);
 
     for (size_t i = 0; i < s->events.n; i++) {
         const struct event *ev = &s->events.a[i];
@@ -221,7 +225,7 @@ static void collect(struct rows *r)
             key.reason = w->reason;
             key.what = w->what;
             key.waker = w->waker_task;
-            key.irq = w->irq;
+            key.irq = timeouts[i] ? BY_TIMER : w->irq;
             key.inferred = (uint32_t)waits_inferred(s, w->waker_stack);
             key.waker_where = waits_place(s, w->waker_stack);
             if (is_inferred_marker(s, key.waker_where)) /* of whom nothing is known but that */
@@ -238,6 +242,7 @@ static void collect(struct rows *r)
             add_child(&r->list.a[m.row - 1], w);
         wake_chain_follow(&r->chain, ev, add_place, &m);
     }
+    free(timeouts);
     if (r->places.n)
         qsort(r->places.a, r->places.n, sizeof(*r->places.a), by_row);
     for (size_t i = r->places.n; i-- > 0;) {
@@ -301,7 +306,10 @@ static void fill(union table_cell *c, const struct rows *r, const struct row *ro
     }
     if (row->inferred)
         say_more(&c[WAKER].text, " (inferred)");
-    if (row->irq) {
+    if (row->irq == BY_TIMER) {
+        free(c[WAKER].text);
+        c[WAKER].text = mem_strdup("[timer]");
+    } else if (row->irq) {
         char *sender = c[WAKER].text;
 
         c[WAKER].text = sender ? mem_printf("[irq] for %s", sender) : mem_strdup("[irq]");

@@ -2,6 +2,8 @@
 /* What rules say of waits: for whom, held up in what. */
 #include "rules_fixture.h"
 
+#include "analyze/waits_top.h"
+
 /* A pool of threads is no loader; its workers' own work may be what is sent to them. */
 static void pool_workers(void **state)
 {
@@ -222,12 +224,69 @@ static void not_recorded(void **state)
     assert_int_equal(f->certainty, FINDING_LIKELY);
 }
 
+/* Waits of such lengths, in us, that interrupts ended. */
+static void timed_waits(struct rules_case *x, const unsigned *us, unsigned n, uint32_t sender)
+{
+    struct wait w = {.reason = WAIT_POLL, .irq = 1, .waker_task = sender, .what = case_str(x, "udp :53")};
+
+    for (unsigned i = 0; i < n; i++)
+        *vec_push(&x->s.store.events) = (struct event){.kind = EVENT_OFFCPU,
+                                                       .ts = START + i * SEC,
+                                                       .dur = us[i] * 1000ull,
+                                                       .value = 1,
+                                                       .task = x->lead,
+                                                       .stack = PY({"resolve", "dns.py"}),
+                                                       .attr = waits_add(&x->s.store.waits, &w)};
+}
+
+static int ended_by(struct rules_case *x, const char *who)
+{
+    struct table t;
+    int found = 0;
+
+    waits_top(&t, &x->s, 0);
+    for (size_t i = 0; i < t.cells.n; i++)
+        if (t.columns[i % t.ncolumns].type == TABLE_TEXT && t.cells.a[i].text)
+            found |= !strcmp(t.cells.a[i].text, who);
+    table_release(&t);
+    return found;
+}
+
+static void timeouts(void **state)
+{
+    static const unsigned same[] = {800090, 801200, 800300, 801500, 90000};
+    struct rules_case *x = *state;
+    const struct finding *f;
+
+    timed_waits(x, same, 5, 0);
+    f = case_found(x, "blocked");
+    assert_string_equal(f->title, "The main thread waits in poll or select, in resolve, until it times out");
+    assert_non_null(strstr(f->evidence, "4 waits ran into a timeout of 800 ms, 3.20 s in all, for udp :53."));
+    assert_int_equal(f->certainty, FINDING_LIKELY);
+    assert_true(ended_by(x, "[timer]") && ended_by(x, "[irq]")); /* the fifth */
+}
+
+/* Answers take as long as they take; two of the same length are chance; somebody sent what came. */
+static void answers(void **state)
+{
+    static const unsigned differ[] = {803000, 617000, 948000, 805500, 702000}, two[] = {800090, 800200};
+    static const unsigned same[] = {800090, 801200, 800300};
+    struct rules_case *x = *state;
+    uint32_t other = case_task(x, 20, 20, 0, "server");
+
+    timed_waits(x, differ, 5, 0);
+    timed_waits(x, two, 2, 0);
+    timed_waits(x, same, 3, other);
+    assert_null(strstr(case_found(x, "blocked")->title, "times out"));
+    assert_false(ended_by(x, "[timer]"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(pool_workers), T(native_places), T(other_end),    T(sent_by_interrupt),
-        T(far_end),      T(idle_loop),     T(python_lock),  T(lock_of_many),
-        T(short_waits),  T(file_lock),     T(not_recorded),
+        T(pool_workers), T(native_places), T(other_end),    T(sent_by_interrupt), T(far_end),
+        T(idle_loop),    T(python_lock),   T(lock_of_many), T(short_waits),       T(file_lock),
+        T(not_recorded), T(timeouts),      T(answers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* Rows 31, 45, 49 and 60: what the main thread, or who works for it, waits for, where no rule knows better.
  */
 #include "analyze/rules/chase.h"
+#include "analyze/timeouts.h"
 
 #include "base/hash.h"
 
@@ -447,6 +448,68 @@ static void tell_other_end(struct finding *x, const struct chase *c, const struc
     buf_release(&place);
 }
 
+/* Those of the waits that ran into their timeout. */
+struct timed_out {
+    uint64_t ns, n, longest; /* of all of them; of the one with the longest */
+    uint64_t timeout;        /* its timeout */
+    uint32_t what;           /* what it was for */
+    int several;             /* there are others */
+};
+
+static void find_timed_out(struct timed_out *out, const struct rule_data *d, unsigned reason)
+{
+    uint64_t *timeouts = timeouts_find(&d->s->store);
+
+    *out = (struct timed_out){0};
+    for (size_t i = 0; i < d->lead.spans.n; i++) {
+        const struct lead_span *x = &d->lead.spans.a[i];
+        uint64_t ns = x->end - x->start;
+
+        if (!is_cause(d, x, reason) || !timeouts[x->event])
+            continue;
+        out->several |= out->timeout && out->timeout != timeouts[x->event];
+        if (ns > out->longest) {
+            out->timeout = timeouts[x->event];
+            out->what = lead_wait(d, x)->what;
+            out->longest = ns;
+        }
+        out->ns += ns;
+        out->n++;
+    }
+    free(timeouts);
+}
+
+/* Nothing came: who ended the waits is nobody, but who did not answer. */
+static void tell_timeouts(struct finding *x, const struct rule_data *d, const struct lead_time *t,
+                          unsigned reason)
+{
+    struct timed_out of;
+    struct words w = {0};
+    struct buf text = {0};
+    const char *what;
+
+    find_timed_out(&of, d, reason);
+    if (of.ns <= t->ns / 2)
+        return;
+    what = strtab_get(&d->s->store.strings, of.what);
+    buf_addf(&text, "%s, until it times out", x->title);
+    free(x->title);
+    x->title = buf_detach(&text);
+    buf_addf(&text, "%s Nothing came: %s ran into a timeout of %s%s, %s in all%s%s.", x->evidence,
+             words_plural(&w, of.n, "wait"), words_ns(&w, of.timeout), of.several ? " or another one" : "",
+             words_ns(&w, of.ns), *what ? ", for " : "", what);
+    free(x->evidence);
+    x->evidence = buf_detach(&text);
+    free(x->advice);
+    x->advice = mem_strdup(
+        "Find who should have answered, and why it did not: wrong address, a server that is gone, a message "
+        "that was lost. Where nothing has to come, wait for what does, without a timeout.");
+    free(x->why);
+    x->certainty = FINDING_LIKELY;
+    x->why = mem_strdup("that their own timer ended the waits is inferred: an interrupt did, and they lasted "
+                        "the same, round time");
+}
+
 static int is_no_lock(const struct rule_data *d, const struct lead_span *x, uint64_t key)
 {
     return is_cause(d, x, WAIT_FUTEX) && !is_lock(d, x, key);
@@ -508,6 +571,7 @@ void check_blocked(struct rule_run *r, const struct rule_data *d)
                                                                                   : causes[reason].advice);
             if (has_other_end(reason))
                 tell_other_end(x, &c, d, causes[reason].title);
+            tell_timeouts(x, d, &t, reason);
         }
         lead_time_release(&t);
         chase_release(&c);
