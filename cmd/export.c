@@ -13,6 +13,7 @@
 #include "analyze/topology.h"
 #include "base/log.h"
 #include "collect/gpu_rest.h"
+#include "exchange/export/events.h"
 #include "exchange/export/export.h"
 
 #include <errno.h>
@@ -70,8 +71,8 @@ static int export_profile(const struct exporter *x, const struct export_opts *o,
                              .jit_suffix = o->jit || o->all,
                              .addrs = o->addrs,
                              .verbatim = x == &export_folded,
-                             .lines = o->lines || x->lines,
-                             .inlines = o->inlines,
+                             .lines = o->lines || x->lines || x->run_profile,
+                             .inlines = o->inlines || x->run_profile,
                              .pids = o->pids,
                              .pid_suffix = o->pid,
                              .tid_suffix = o->tid};
@@ -86,10 +87,17 @@ static int export_profile(const struct exporter *x, const struct export_opts *o,
     if (!rc)
         rc = fold_profile(&p, s, &fold, e);
     if (!rc)
-        rc = x->run(&in, out, e);
+        rc = (x->run_profile ? x->run_profile : x->run)(&in, out, e);
     profile_release(&p);
     split_release(&split);
     return rc;
+}
+
+/* Of waits below who ended them, marks apart, what GPUs' memory takes: stacks are made of these, and of
+ * events alone are not. */
+static int wants_folding(const struct exporter *x, const struct export_opts *o)
+{
+    return x->run_profile && (o->split || o->idle || !export_events_takes(o->metric));
 }
 
 static int export_timeline(const struct exporter *x, const struct export_opts *o, struct session *s,
@@ -141,9 +149,8 @@ static int export_events(const struct exporter *x, const struct export_opts *o, 
 {
     struct export_input in = {.session = s, .metric = o->metric, .gil = o->gil};
 
-    if (o->split || o->idle)
-        return err_set(e, "--%s is not for %s (folded and others have it)", o->split ? "split" : "idle",
-                       x->name);
+    if (wants_folding(x, o))
+        return export_profile(x, o, s, only, out, e);
     return x->run(&in, out, e);
 }
 

@@ -121,8 +121,14 @@ END
     "$WPROF" -q render --view alloc --format svg -o - s | grep -A 1 'aten::empty' | grep -q '3\.9 KiB'
     "$WPROF" -q render --view alloc-peak -o page.html s
     grep -q '"alloc-peak"' page.html
-    run -3 --separate-stderr "$WPROF" export --metric alloc --format pprof -o p s
-    [[ $stderr == *"no metric 'alloc' to write in this format"* ]]
+    for f in pprof speedscope; do
+        "$WPROF" -q export --metric alloc --format $f -o x.$f s
+        "$WPROF" -q import -o back.$f x.$f
+        grep -o 'main (train.py);.*' <("$WPROF" export --metric alloc s) | diff - <("$WPROF" export back.$f | grep -o 'main (train.py).*')
+    done
+    grep -q '"unit":"bytes"' x.speedscope
+    run -3 --separate-stderr "$WPROF" export --metric alloks --format pprof -o p s
+    [[ $stderr == *"no metric 'alloks'"* ]]
 }
 
 @test "import kineto: packed or not, from a pipe, cut off" {

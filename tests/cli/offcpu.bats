@@ -139,8 +139,19 @@ passed_on() {
     near "$by" "$want" 0.02
 }
 
+# What is below whoever ended a wait is in these formats what it is in folded text.
+exported_waker() {
+    local f
+    for f in pprof speedscope; do
+        "$WPROF" -q export -m waker -f $f -o waker.$f "$1"
+        "$WPROF" -q import --force -o back waker.$f
+        diff <("$WPROF" export -m waker -i "$1" | LC_ALL=C sort) <("$WPROF" export back | sed "s/^waker;//" | LC_ALL=C sort)
+    done
+}
+
 @test "lock convoy: who waits for the mutex is woken by who held it" {
     in_three passed_on
+    exported_waker s
 }
 
 answered() {

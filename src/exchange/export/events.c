@@ -156,6 +156,14 @@ static void sort_by_time(struct export_events *x)
     vec_release(&order);
 }
 
+int export_events_takes(const char *metric)
+{
+    for (size_t m = 0; metric && m < ARRAY_SIZE(metrics); m++)
+        if (!strcmp(metrics[m].name, metric))
+            return 1;
+    return !metric;
+}
+
 int export_events_init(struct export_events *x, const struct export_input *in, struct err *e)
 {
     const char *name = in->metric ? in->metric : "oncpu";

@@ -19,6 +19,8 @@ struct export_events {
     uint64_t total;
 };
 
+/* Whether it is a plain sum of events; NULL: the default. */
+int export_events_takes(const char *metric);
 /* -1 with `e`: no such metric here, or one that is no plain sum of events. */
 int export_events_init(struct export_events *x, const struct export_input *in, struct err *e);
 void export_events_release(struct export_events *x);

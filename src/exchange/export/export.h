@@ -30,6 +30,9 @@ struct exporter {
     int lines;     /* wants a profile with lines apart */
     /* Appends the whole product to `out`. 0, or -1 with `e`. */
     int (*run)(const struct export_input *in, struct buf *out, struct err *e);
+    /* The same of a profile, for one who wants events: of what these can't tell. NULL: there is no such way.
+     */
+    int (*run_profile)(const struct export_input *in, struct buf *out, struct err *e);
 };
 
 #define EXPORTER(name) extern const struct exporter export_##name;

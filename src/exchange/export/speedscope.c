@@ -4,6 +4,7 @@
  * the order of time. Samples count as such ("none"), all else in ns. Inlined functions and lines are frames.
  */
 #include "exchange/export/events.h"
+#include "exchange/export/speedscope_profile.h"
 
 #include "base/json.h"
 
@@ -138,17 +139,21 @@ static void put_threads(struct speedscope *w)
     free(there);
 }
 
+void speedscope_about(const struct meta *m, struct json_writer *w)
+{
+    json_str(w, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    json_str(w, "exporter", "wprof");
+    json_str(w, "name", m->workload ? m->workload : "wprof");
+}
+
 static int run(const struct export_input *in, struct buf *out, struct err *e)
 {
     struct speedscope w = {.json = {.out = out}};
-    const struct meta *m = &in->session->meta;
     int rc = export_events_init(&w.x, in, e);
 
     if (!rc) {
         json_object(&w.json, NULL);
-        json_str(&w.json, "$schema", "https://www.speedscope.app/file-format-schema.json");
-        json_str(&w.json, "exporter", "wprof");
-        json_str(&w.json, "name", m->workload ? m->workload : "wprof");
+        speedscope_about(&in->session->meta, &w.json);
         put_frames(&w);
         put_threads(&w);
         json_end_object(&w.json);
@@ -165,4 +170,5 @@ const struct exporter export_speedscope = {
     .summary = "speedscope's own format, a profile for each thread",
     .wants_events = 1,
     .run = run,
+    .run_profile = speedscope_profile,
 };
