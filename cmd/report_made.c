@@ -197,7 +197,8 @@ static int draw(const struct report_line *o, const struct report *r, const struc
 static int make(const struct report_line *o, const struct rule_settings *set, struct session *s,
                 struct buf *out, struct err *e)
 {
-    struct report_opts how = {set, o->all ? 0 : ROWS};
+    /* A person reads text: its tables say how all rows are shown. */
+    struct report_opts how = {set, o->all && strcmp(o->format, "text") != 0 ? 0 : ROWS};
     struct quality q = {0};
     struct report r = {0};
     int rc;

@@ -506,6 +506,23 @@ static void checks(const struct report *r, const struct text_style *style, int a
 
 /* ---- all the rest ---- */
 
+/* What shows all rows of a table. */
+static const char *command_of(enum report_table table)
+{
+    static const char *const commands[REPORT_TABLES] = {
+        [REPORT_KERNELS] = "wprof show --gpu --top 0",
+        [REPORT_SELF] = "wprof show --by function --top 0",
+        [REPORT_TOTAL] = "wprof show --by function --sort total --top 0",
+        [REPORT_LINES] = "wprof show --by line --top 0",
+        [REPORT_PROCESSES] = "wprof show --by process --top 0",
+        [REPORT_WAITS] = "wprof show --waits --top 0",
+        [REPORT_GIL] = "wprof show --metric gil --top 0",
+        [REPORT_STEPS] = "wprof show --steps --top 0",
+    };
+
+    return commands[table] ? commands[table] : "wprof report --all --format json";
+}
+
 static void sections(const struct report *r, const struct text_style *style, struct buf *out)
 {
     for (size_t i = 0; i < REPORT_TABLES; i++) {
@@ -522,7 +539,8 @@ static void sections(const struct report *r, const struct text_style *style, str
             wrap(out, r->slow_units, style, 2, 2);
         }
         if (s->table.left_out)
-            buf_addf(out, "  ... %llu more\n", (unsigned long long)s->table.left_out);
+            buf_addf(out, "  ... %llu more: %s\n", (unsigned long long)s->table.left_out,
+                     command_of((enum report_table)i));
     }
 }
 

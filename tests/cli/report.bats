@@ -217,3 +217,14 @@ END
     "$WPROF" report k 2>/dev/null | grep -q 'GPU 0: busy for 66.7 % of 1.2 ms'
     "$WPROF" report --format md k 2>/dev/null | grep -q '| 50.0 % | 600 us | `computing` |'
 }
+
+@test "report --all: text has the first rows of a table and says how all are shown, JSON has all" {
+    for i in $(seq 40); do printf 'main;f%d %d\n' "$i" "$((1000 - i))"; done >many.folded
+    "$WPROF" import -o many many.folded 2>/dev/null
+    run -0 "$WPROF" report --all many
+    [[ $output == *"... 25 more: wprof show --by function --top 0"* ]]
+    [ "$(grep -c ' f[0-9]* *$' <<<"$("$WPROF" show --by function --top 0 many)")" = 40 ]
+    run -0 "$WPROF" report --all --format json many
+    python3 -c 'import json, sys
+assert sum(r["name"].startswith("f") for r in json.loads(sys.argv[1])["hotspots_self"]) == 40' "$output"
+}
