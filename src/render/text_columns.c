@@ -30,7 +30,9 @@ static void measure(struct text_columns *f, const struct table *t)
     for (size_t c = 0; c < t->ncolumns; c++) {
         size_t n = t->columns[c].title ? text_width(t->columns[c].title) : 0;
 
-        if (n > f->width[c] && !table_is_empty(t, c))
+        if (table_is_empty(t, c))
+            f->width[c] = 0;
+        else if (n > f->width[c])
             f->width[c] = n;
     }
     buf_release(&b);

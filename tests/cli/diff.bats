@@ -461,6 +461,17 @@ END
     run -1 "$WPROF" diff --metric gpu --fail-above 5% base slower
 }
 
+@test "diff: on a terminal of 80 columns sentences are wrapped, and figures give way before names" {
+    need_command script
+    local name=a_name_that_is_as_long_as_some_are_in_programs_that_people_write
+    printf 'app;%s 500\napp;other 500\n' "$name" >one.folded
+    printf 'app;%s 700\napp;other 300\n' "$name" >two.folded
+    run -0 env PAGER=cat TERM=dumb script -qec "stty cols 80; '$WPROF' diff --fail-above 50% one.folded two.folded" /dev/null </dev/null
+    [ "$(tr -d '\r' <<<"$output" | awk 'length > 80' | wc -l)" = 0 ]
+    [[ $output == *"left out to fit the terminal: interval"* ]]
+    [[ $(tr -d ' \r\n' <<<"$output") == *"$name"* ]]
+}
+
 @test "diff: kernels and operators of a real pair of traces, against a calculation of their own" {
     local data=${WPROF_SHARED_DATA:-$ROOT/../shared/data}/kineto
     [ -e "$data/diff-test.json.gz" ] || skip "needs kineto/diff-*.json.gz in WPROF_SHARED_DATA"

@@ -14,7 +14,7 @@
 static const struct table_column columns[] = {
     {"change", "change", TABLE_FIGURE}, {"interval", "interval", TABLE_FIGURE, 2},
     {"kind", "kind", TABLE_TEXT, 3},    {"name", "name", TABLE_TEXT},
-    {"module", "in", TABLE_TEXT, 1},
+    {"module", "in", TABLE_TEXT, 1},    {"low", "at least", TABLE_FIGURE, 4},
 };
 
 static void add(struct table *t, const char *change, const char *interval, const char *name,
@@ -44,7 +44,7 @@ static void shown(struct buf *out, const char *name, size_t width)
     struct text_style style = {.width = width};
     struct table t;
 
-    table_init(&t, columns, 5);
+    table_init(&t, columns, ARRAY_SIZE(columns));
     add(&t, "+12.5 %", "+1.0 % .. +24.0 %", name, "libmodel.so");
     add(&t, "-1 %", "-2 % .. +1 %", "short", "app");
     buf_clear(out);
@@ -74,6 +74,7 @@ static void an_empty_spare_column_is_not_shown(void **state)
 
     shown(&out, "f", 0);
     assert_null(strstr(buf_str(&out), "kind"));
+    assert_null(strstr(buf_str(&out), "at least"));
     buf_release(&out);
 }
 
