@@ -2,6 +2,7 @@
 #include "collect/looks.h"
 
 #include "base/mem.h"
+#include "model/metrics.h"
 #include "model/store_visit.h"
 #include "platform/clock.h"
 #include "platform/perf_event.h"
@@ -78,6 +79,7 @@ static void push_sample(struct looks *l, struct outside_thread *t, uint64_t ts, 
                          .task = id,
                          .stack = stack,
                          .metric = l->metric,
+                         .cpu = METRIC_ANY_CPU,
                          .flags = flags,
                          .kind = EVENT_SAMPLE};
     gils_sample(&o->gils, ev);

@@ -6,6 +6,7 @@
 #include "collect/outside_sample.h"
 #include "collect/tick.h"
 #include "collect/wake_delay.h"
+#include "model/metrics.h"
 #include "model/store_visit.h"
 #include "platform/clock.h"
 
@@ -248,6 +249,7 @@ static void sample_rest(struct rings *r, struct outside_thread *t, uint64_t ts)
                        .task = who_task(&r->outside.who, &t->task, ts),
                        .stack = outside_marker(&r->outside, OUTSIDE_BRIEF),
                        .metric = r->metric,
+                       .cpu = METRIC_ANY_CPU,
                        .kind = EVENT_SAMPLE};
 }
 

@@ -16,6 +16,15 @@ d = json.load(sys.stdin)
 print(eval(os.environ["EXPR"], {"d": d, "by": {f["id"]: f for f in d["findings"]}, "state": {c["id"]: c for c in d["checks"]}}))'
 }
 
+# documented SESSION: every key of its JSON report, and of a finding, stands in the man page.
+documented() {
+    of "$1" '"\n".join([*d, *d["wall"], *(k for f in d["findings"][:1] for k in (*f, *f["where"]))])' >keys
+    [ "$(wc -l <keys)" -gt 10 ]
+    while read -r key; do
+        tr -d '\\' <"$ROOT/man/wprof-report.1.md" | sed '1,/^# JSON/d' | grep -qE "[*]$key[*]" || { echo "$key is not in the man page"; return 1; }
+    done <keys
+}
+
 folded_session() {
     printf '%s\n' 'main;a;b 10' 'main;a 5' 'main;d;c 20' 'main;step (net.py);tick 65' >x
     "$WPROF" import -o s x 2>/dev/null
@@ -143,6 +152,7 @@ END
     # No second is counted twice, and the bar is the wall time.
     [ "$(of slow 'd["findings_ns"] == sum(f["cost_ns"] or 0 for f in d["findings"]) <= d["wall_ns"]')" = True ]
     [ "$(of slow 'sum(p["ns"] for p in d["wall"]["parts"]) + d["wall"]["unseen_ns"] == d["wall"]["ns"]')" = True ]
+    documented slow
 }
 
 @test "report: Markdown, whatever names hold" {
@@ -216,6 +226,7 @@ END
     [ "$(of k '[(b["state"], b["ns"]) for b in d["idle_blame"]]')" = "[('unseen', 190000), ('starting', 100000), ('asking', 10000)]" ]
     "$WPROF" report k 2>/dev/null | grep -q 'GPU 0: busy for 66.7 % of 1.2 ms'
     "$WPROF" report --format md k 2>/dev/null | grep -q '| 50.0 % | 600 us | `computing` |'
+    documented k
 }
 
 @test "report --all: text has the first rows of a table and says how all are shown, JSON has all" {

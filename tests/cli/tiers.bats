@@ -81,6 +81,9 @@ split_holds() {
     [ "$(meta s tier)" = C ]
     split_holds s
     [ "$(quality s unwound_share)" = None ]
+    # which CPU it was on is not seen: nothing may be made of it
+    "$WPROF" version | grep -qE '^  sqlite +yes' || return 0
+    [ "$("$WPROF" -q query -n 0 -f csv s "SELECT count(*) > 0, count(cpu) FROM samples" | tail -1)" = 1,0 ]
 }
 
 @test "tier C: what isn't measured is in no sentence; Python deeper than the limit is counted" {
