@@ -342,7 +342,7 @@ static void late_compile(void **state)
     assert_int_equal(case_found(x, "late-compile")->cost_ns, 500 * MS);
 }
 
-/* What a module's own code does is no import. */
+/* What the functions of the program's own modules do while these are imported is no import. */
 static void late_imports(void **state)
 {
     struct rules_case *x = *state;
@@ -360,8 +360,31 @@ static void late_imports(void **state)
     case_is(x, "late-compile", CHECK_CLEAN); /* so far it has done nothing else: it is the start */
     case_samples(x, x->lead, PY({"step", "/x/a.py"}), 3000, 60);
     f = case_found(x, "late-compile");
-    assert_string_equal(f->title, "Modules are still imported long after the start");
+    assert_string_equal(f->title, "heavy is imported long after the start, in step");
     assert_string_equal(f->line, "step (a.py:7)");
+    assert_int_equal(f->total_ns, 1000 * MS);
+}
+
+/* Of a library all that its import does, and who of the program asked for it, whoever is between. */
+static void late_library(void **state)
+{
+    struct rules_case *x = *state;
+    const struct at loader = {"_find_and_load", "<frozen importlib._bootstrap>"};
+    const struct at torch = {"<module>", "/usr/lib/python3/dist-packages/torch/__init__.py"};
+    uint32_t import = PY({"<module>", "/x/a.py"}, {"handler", "/x/a.py"},
+                         {"lazy", "/usr/lib/python3/dist-packages/lib/util.py"}, loader, torch, loader,
+                         {"<module>", "/usr/lib/python3/dist-packages/torch/_C.py"},
+                         {"register", "/usr/lib/python3/dist-packages/torch/_C.py"});
+    const struct finding *f;
+
+    case_samples(x, x->lead, PY({"work", "/x/a.py"}), 0, 100);
+    case_samples(x, x->lead, import, 3000, 50);
+    case_wait(x, x->lead, import, 4000, 200, (struct waiting){.reason = WAIT_FAULT});
+    f = case_found(x, "late-compile");
+    assert_string_equal(f->title, "torch is imported long after the start, in handler");
+    assert_string_equal(f->line, "handler (a.py:7)");
+    assert_non_null(strstr(f->evidence, "50 samples and 1 wait "));
+    assert_true(f->total_ns >= 700 * MS);
 }
 
 static void checkpoint(void **state)
@@ -622,6 +645,7 @@ int main(void)
         T(python_gc),
         T(late_compile),
         T(late_imports),
+        T(late_library),
         T(checkpoint),
         T(data_parallel),
         T(fork_after_threads),

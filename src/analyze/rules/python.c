@@ -165,58 +165,136 @@ uint64_t imports_over(const struct rule_data *d)
     return at;
 }
 
-/* By the store's stack ids: the node that asked for a module, where the stack is in finding, reading and
- * unpacking it; what the module's own code does is no importing. 0: none. Owned by the caller. */
-static uint32_t *importers(const struct rule_data *d)
+/* Of a stack that is in an import: nodes. */
+struct import {
+    uint32_t asker;  /* the program's own function that asked for it, else whoever did */
+    uint32_t module; /* what was asked for: its code, as far as that began to run */
+};
+
+static int is_module(const struct rule_data *d, uint32_t node)
 {
-    size_t n = d->s->store.stacks.nodes.n;
-    uint32_t *of = mem_calloc(n + 1, sizeof(*of));
+    const struct place *x = places_get(&d->places, node);
 
-    for (size_t i = 1; i <= n; i++) {
-        uint32_t node = python_of(d, d->places.node_of[i]);
+    return x && x->kind == FRAME_PYTHON && !strcmp(strtab_get(&d->s->store.strings, x->func), "<module>");
+}
 
-        if (!node || !is_importer(d, node))
+static int is_library(const struct rule_data *d, uint32_t node)
+{
+    const struct place *x = places_get(&d->places, node);
+    const char *file = x ? strtab_get(&d->s->store.strings, x->file) : "";
+
+    return python_file_is_package(file) || python_file_is_standard(file);
+}
+
+static uint32_t outward(const struct rule_data *d, uint32_t node)
+{
+    return python_of(d, stacks_get(&d->places.tree, node)->parent);
+}
+
+/* The outermost import of a stack; what the code of the program's own modules calls is none: it would be done
+ * wherever they are imported. */
+static struct import import_of(const struct rule_data *d, uint32_t stack)
+{
+    uint32_t inner = python_of(d, d->places.node_of[stack]), module = 0, importer = 0;
+    struct import x = {0};
+
+    for (uint32_t node = inner; node; node = outward(d, node)) {
+        if (is_module(d, node))
+            module = node;
+        if (!is_importer(d, node))
             continue;
-        while (node && is_importer(d, node))
-            node = python_of(d, stacks_get(&d->places.tree, node)->parent);
-        of[i] = node;
+        importer = node;
+        x.module = module;
     }
-    return of;
+    if (!importer || (x.module && !is_library(d, x.module) && !is_importer(d, inner) && !is_module(d, inner)))
+        return (struct import){0};
+    x.asker = outward(d, importer);
+    for (uint32_t node = x.asker; node; node = outward(d, node))
+        if (!is_library(d, node)) {
+            x.asker = node;
+            break;
+        }
+    return x;
+}
+
+/* "torch" of ".../torch/__init__.py", "queue" of ".../queue.py". Appended. */
+static void module_name(const struct rule_data *d, uint32_t node, struct buf *out)
+{
+    const struct place *x = places_get(&d->places, node);
+    const char *file = x ? strtab_get(&d->s->store.strings, x->file) : "", *end = strrchr(file, '/');
+    const char *base = end ? end + 1 : file;
+
+    if (end && end > file && !strcmp(base, "__init__.py")) {
+        for (base = end; base > file && base[-1] != '/';)
+            base--;
+        buf_add(out, base, (size_t)(end - base));
+        return;
+    }
+    end = strrchr(base, '.');
+    buf_add(out, base, end && end > base ? (size_t)(end - base) : strlen(base));
+}
+
+/* Samples and waits of the main thread in imports from then on. */
+static void import_time(struct lead_time *t, const struct rule_data *d, const uint8_t *stacks, uint64_t from)
+{
+    lead_time_init(t, d);
+    lead_time_samples(t, d, stacks, from);
+    for (size_t i = 0; i < d->lead.spans.n; i++) {
+        const struct lead_span *x = &d->lead.spans.a[i];
+        uint32_t stack = lead_event(d, x)->stack;
+
+        if (x->kind == LEAD_WAIT && x->start >= from && stack <= d->s->store.stacks.nodes.n && stacks[stack])
+            lead_time_wait(t, d, i);
+    }
+}
+
+static void tell_imports(struct finding *x, const struct rule_data *d, const struct lead_time *t, double warm,
+                         uint32_t module, uint32_t asker)
+{
+    struct buf name = {0};
+    struct words w = {0};
+
+    if (module)
+        module_name(d, module, &name);
+    x->weight = RULE_WEIGHT_CAUSE;
+    finding_of_lead(x, t, d);
+    finding_at(x, d, &t->where, asker);
+    x->title = name.len && asker ? mem_printf("%s is imported long after the start, in %s", buf_str(&name),
+                                              places_func(&d->places, asker))
+               : name.len        ? mem_printf("%s is imported long after the start", buf_str(&name))
+                                 : mem_strdup("Modules are still imported long after the start");
+    x->evidence = mem_printf("%s and %s after the first %s of the run are in imports, about %s%s%s%s%s.",
+                             words_plural(&w, t->samples, "sample"), words_plural(&w, t->waits, "wait"),
+                             words_share(&w, warm), words_ns(&w, t->ns), name.len ? ", mostly of " : "",
+                             buf_str(&name), x->line ? ", asked for by " : "", x->line ? x->line : "");
+    x->advice = mem_strdup("Import at the start what is used in each step; python3 -X importtime lists what "
+                           "each module takes; a "
+                           "shorter sys.path and compiled .pyc files on a local disk make it cheaper.");
+    buf_release(&name);
 }
 
 static void find_late_imports(struct rule_run *r, const struct rule_data *d, double warm)
 {
-    uint32_t *of = importers(d);
-    uint8_t *stacks = mem_calloc(d->s->store.stacks.nodes.n + 1, 1);
+    size_t n = d->s->store.stacks.nodes.n;
+    uint32_t *askers = mem_calloc(n + 1, sizeof(*askers)), *modules = mem_calloc(n + 1, sizeof(*modules));
+    uint8_t *stacks = mem_calloc(n + 1, 1);
     uint64_t from = d->start + (uint64_t)(warm * (double)d->wall_ns), over = imports_over(d);
-    struct words w = {0};
     struct lead_time t;
 
-    for (size_t i = 1; i <= d->s->store.stacks.nodes.n; i++)
-        stacks[i] = of[i] != 0;
-    lead_time_init(&t, d);
-    lead_time_samples(&t, d, stacks, from > over ? from : over);
-    if (is_much(r, &t, d)) {
-        struct finding *x = rule_found(r);
-        uint32_t who = most_of(d, &t, of);
+    for (uint32_t i = 1; i <= n; i++) {
+        struct import x = import_of(d, i);
 
-        x->weight = RULE_WEIGHT_CAUSE;
-        finding_of_lead(x, &t, d);
-        finding_at(x, d, &t.where, who);
-        x->title = mem_strdup("Modules are still imported long after the start");
-        x->evidence =
-            mem_printf("%s after the first %s of the run are in finding and reading modules, about "
-                       "%s%s%s.",
-                       words_plural(&w, t.samples, "sample"), words_share(&w, warm), words_ns(&w, t.ns),
-                       x->line ? ", mostly asked for by " : "", x->line ? x->line : "");
-        x->advice =
-            mem_strdup("Import at the start what is used in each step; python3 -X importtime lists what "
-                       "each module takes; a shorter sys.path and compiled .pyc files on a local disk "
-                       "make it cheaper.");
+        askers[i] = x.asker;
+        modules[i] = x.module;
+        stacks[i] = x.asker != 0;
     }
+    import_time(&t, d, stacks, from > over ? from : over);
+    if (is_much(r, &t, d))
+        tell_imports(rule_found(r), d, &t, warm, most_of(d, &t, modules), most_of(d, &t, askers));
     lead_time_release(&t);
     free(stacks);
-    free(of);
+    free(askers);
+    free(modules);
 }
 
 void check_late_compile(struct rule_run *r, const struct rule_data *d)
