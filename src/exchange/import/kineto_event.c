@@ -342,13 +342,14 @@ static void take_metadata(struct kineto *k)
 {
     uint32_t pid = trace_u32(&k->r.ev.pid), tid = thread_of(&k->r.ev);
     const char *label = buf_str(&k->r.ev.label), *open = strrchr(label, '(');
+    size_t n = open ? strlen(open) : 0; /* the label may go on behind a NUL */
     struct buf name = {0};
 
     if (pid && trace_is(&k->r.ev.name, "process_name"))
         lanes_name(&k->lanes, pid, 0, label);
     if (pid && tid && trace_is(&k->r.ev.name, "thread_name")) {
-        if (open && !strncmp(label, "thread ", 7) && k->r.ev.label.data[k->r.ev.label.len - 1] == ')')
-            buf_add(&name, open + 1, strlen(open) - 2);
+        if (n >= 2 && !strncmp(label, "thread ", 7) && open[n - 1] == ')')
+            buf_add(&name, open + 1, n - 2);
         else
             buf_addstr(&name, label);
         lanes_name(&k->lanes, pid, tid, buf_str(&name));
