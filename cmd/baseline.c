@@ -78,15 +78,14 @@ static void find_place(const struct baseline_opts *o, struct git_head *h)
 static int add_one(const struct baseline_opts *o, const struct git_head *h, const char *path, struct err *e)
 {
     struct session s = {0};
-    char *added;
+    char *added = NULL;
     int rc = open_session(&s, path, gpu_rest_take, e);
 
     if (!rc && !s.sealed)
         rc = err_set(e, "%s is %s: only whole sessions are kept", path, s.meta.state);
+    if (!rc)
+        added = baseline_add(o->dir, h->branch, h->commit, session_files(&s), e);
     session_release(&s);
-    if (rc)
-        return -1;
-    added = baseline_add(o->dir, h->branch, h->commit, path, e);
     if (!added)
         return -1;
     printf("%s\n", added);

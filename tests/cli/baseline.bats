@@ -76,6 +76,17 @@ e = json.load(sys.stdin)["entries"]
 assert [(x["commit"], x["runs"]) for x in e] == [("one", 2), ("two", 1), ("three", 1)], e'
 }
 
+@test "baseline add: an archive is kept as the session that is in it" {
+    "$WPROF" version | grep -qE '^  archive +yes' || skip "needs a build with libarchive"
+    runs same 0
+    "$WPROF" -q pack -o one.tar.zst same/1
+    run -0 "$WPROF" baseline add --branch main --commit aaa one.tar.zst
+    [[ $output == "wprof-baseline/main/000001-aaa/1"* ]]
+    diff -r wprof-baseline/main/000001-aaa/1 same/1
+    run -0 "$WPROF" baseline add --branch main --commit bbb - <one.tar.zst
+    run -0 "$WPROF" baseline check --branch main --commit ccc one.tar.zst
+}
+
 @test "baseline: branch and commit are CI's, else git's" {
     runs s 0
     git init -q -b topic/x .
