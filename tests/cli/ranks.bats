@@ -57,3 +57,32 @@ named() {
         grep -q "OMPI_COMM_WORLD_RANK=$r" run-*/r$r/meta.json
     done
 }
+
+# in_path NAME COMMAND: a program of that name, before all others.
+in_path() {
+    mkdir -p bin
+    printf '#!/bin/sh\nexec %s "$@"\n' "$2" >"bin/$1"
+    chmod +x "bin/$1"
+}
+
+@test "examples: mpirun.sh and torchrun.sh record each rank into the job's folder" {
+    PATH=$PWD/bin:$PATH
+    in_path wprof "'$WPROF'"
+    if command -v mpirun >/dev/null; then
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+        export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+        timeout 120 sh "$ROOT/examples/ranks/mpirun.sh" 3 true
+        [ "$(ls run-*/ | grep -c -- '-r[012]$')" = 3 ]
+        rm -r run-*
+    fi
+    need_python torch.distributed.run
+    in_path python3 "$PYTHON"
+    # each rank's output to a file and here: torch 1.13 with CPython 3.11 can't do without being told so
+    in_path torchrun "$PYTHON -m torch.distributed.run --redirects 0:3,1:3 --tee 0:3,1:3"
+    echo 'import os; print("rank", os.environ["RANK"], "of", os.environ["WORLD_SIZE"])' >train.py
+    JOB=night timeout 120 sh "$ROOT/examples/ranks/torchrun.sh" 2 train.py >out 2>&1 || { cat out; false; }
+    grep -q 'rank 1 of 2' out
+    [ "$(ls run-night | grep -c -- '-r[01]$')" = 2 ]
+    "$WPROF" -q merge -o merged run-night/*
+    [ "$("$WPROF" show --ranks --json merged | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["ranks"]))')" = 2 ]
+}
