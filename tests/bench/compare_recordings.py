@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often comparisons of real recordings are wrong, and find what was planted; JSON on stdout.
 
-    compare_recordings.py WPROF SHARES FOLDER [--runs 20] [--pairs 200] [--rounds 1200]
+    compare_recordings.py WPROF SHARES FOLDER [--runs 20] [--pairs 200] [--rounds 1300]
 
 Records the program SHARES (shares.c) `runs` times as it is, with 10 % and with 3 % more work in its first function, in
 turn, at 4999 Hz; then compares `pairs` random choices of so many runs a side. What FOLDER has already is not recorded
@@ -59,7 +59,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--pairs", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=1200)
+    parser.add_argument("--rounds", type=int, default=1300)
     args = parser.parse_args()
     os.makedirs(args.folder, exist_ok=True)
     record(args)
@@ -67,7 +67,9 @@ def main():
     cases = [("recorded, null: 3 runs a side", 3, 0), (f"recorded, null: {ten} runs a side", ten, 0),
              ("recorded, null: 1 run a side", 1, 0), ("recorded, +10 %: 3 runs a side", 3, 10),
              (f"recorded, +3 %: {ten} runs a side", ten, 3),
-             (f"recorded, +3 %: {ten} runs a side, --only", ten, 3, ("--only", "first"))]
+             (f"recorded, +3 %: {ten} runs a side, --only", ten, 3, ("--only", "first")),
+             (f"recorded, null: {ten} runs a side, by a number", ten, 0, ("--per", "1")),
+             (f"recorded, +3 %: {ten} runs a side, by a number", ten, 3, ("--per", "1"))]
     for i, case in enumerate(cases):
         print(",\n" if i else "[", json.dumps(rates(args, *case)), end="", flush=True)
     print("]")

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program whose functions do a known amount of work, in turn, for known parts of its CPU time, the same in
- * every run: what recordings of it differ by is what recording and the machine do.
+ * every run: what recordings of it differ by is what recording and the machine do. Rounds are of several
+ * lengths, as those of programs are: none keeps step with the clocks that samples are taken by.
  *
  *     shares ROUNDS [PERCENT]    the first function does PERCENT more
  */
@@ -31,7 +32,7 @@ WORK(sixth, 11)
 WORK(seventh, 13)
 WORK(eighth, 15)
 
-/* Of a round, in steps of the multiplication above: 2 ms or so together. */
+/* Of a round of mean length, in steps of the multiplication above: 2 ms or so together. */
 static const struct {
     uint64_t (*work)(uint64_t n);
     uint64_t steps;
@@ -44,9 +45,12 @@ int main(int argc, char **argv)
     unsigned long more = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     uint64_t sum = 0;
 
-    for (unsigned long r = 0; r < rounds; r++)
+    for (unsigned long r = 0; r < rounds; r++) {
+        uint64_t part = 50 + r * 61 % 101; /* percent of the mean: each from 50 to 150 as often */
+
         for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-            sum += all[i].work(all[i].steps * (i ? 100 : 100 + more) / 100);
+            sum += all[i].work(all[i].steps * part / 100 * (i ? 100 : 100 + more) / 100);
+    }
     printf("%llu\n", (unsigned long long)sum);
     return 0;
 }

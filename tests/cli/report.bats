@@ -54,6 +54,11 @@ folded_session() {
     [[ $(of s 'by["cuda-launches"]["evidence"]') == "30.0 % of 100 samples"* ]]
     [ "$(of s 'd["folded"]["cuda_samples"]')" = 30 ]
     [ "$(of s 'state["cuda-launches"]["state"]' --set cuda-launches.share=40%)" = clean ]
+    # a kernel takes no CPU time, however much of the samples it has
+    printf '%s\n' 'py;step;CUDA:gemm 70' 'py;step;load 30' >x
+    "$WPROF" import -o t x 2>/dev/null
+    [ "$(of t '[f["id"] for f in d["findings"]]')" = "['cuda-launches']" ]
+    [[ $(of t 'state["hot-function"]["detail"]') == *"CUDA:gemm, which runs on no CPU"* ]]
 }
 
 @test "report: chosen rules, thresholds, rules of one's own" {

@@ -66,6 +66,21 @@ static void oversubscribed(void **state)
         strstr(case_found(x, "oversubscribed")->evidence, "threads of the machine wanted one of 4"));
 }
 
+/* Of a command of some milliseconds a turn that others had is a large share, and nothing. */
+static void short_delay(void **state)
+{
+    struct rules_case *x = *state;
+
+    x->s.meta.end_mono = START + 20 * MS;
+    tasks_get(&x->s.store.tasks, x->lead)->cpu_ns = 10 * MS;
+    case_metric(x, METRIC_ID_SCHED_DELAY, x->lead, 0, 9 * MS);
+    case_metric(x, METRIC_ID_SCHED_RUNNING, 0, 0, 9);
+    case_wait(x, x->lead, 0, 1, 9, (struct waiting){.kind = EVENT_RUNQ});
+    case_is(x, "oversubscribed", CHECK_CLEAN);
+    case_metric(x, METRIC_ID_SCHED_DELAY, x->lead, 0, 2 * MS);
+    case_is(x, "oversubscribed", CHECK_FOUND);
+}
+
 /* Delay without many that want to run: not for their number. */
 static void delay_of_few(void **state)
 {
@@ -454,6 +469,7 @@ int main(void)
         T(io_bound_main_thread),
         T(throttled),
         T(oversubscribed),
+        T(short_delay),
         T(delay_of_few),
         T(major_faults),
         T(minor_faults),

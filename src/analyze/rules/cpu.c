@@ -205,6 +205,11 @@ static void tell_others(struct finding *x, uint64_t self, const struct place_tim
                                 : "it is the CPU time of all threads");
 }
 
+static int is_cuda(const struct places *p, const struct place *x, void *arg)
+{
+    return !strncmp(strtab_get(&p->s->strings, x->func), "CUDA:", 5);
+}
+
 void check_hot_function(struct rule_run *r, const struct rule_data *d)
 {
     struct place_time t;
@@ -224,6 +229,9 @@ void check_hot_function(struct rule_run *r, const struct rule_data *d)
     }
     if (node && places_get(&d->places, node)->kind == FRAME_MARKER) {
         rule_not_checked(r, "most samples are %s, which is no function", places_func(&d->places, node));
+        node = 0;
+    } else if (node && is_cuda(&d->places, places_get(&d->places, node), NULL)) {
+        rule_note(r, "most samples are of %s, which runs on no CPU", places_func(&d->places, node));
         node = 0;
     }
     if (node && t.sum >= LEAST_SAMPLES && (double)self / (double)t.sum > rule_threshold(r, "share")) {
@@ -249,11 +257,6 @@ void check_hot_function(struct rule_run *r, const struct rule_data *d)
             tell_others(x, self, &t, d);
     }
     place_time_release(&t);
-}
-
-static int is_cuda(const struct places *p, const struct place *x, void *arg)
-{
-    return !strncmp(strtab_get(&p->s->strings, x->func), "CUDA:", 5);
 }
 
 void check_cuda_launches(struct rule_run *r, const struct rule_data *d)

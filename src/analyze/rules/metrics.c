@@ -207,6 +207,9 @@ static unsigned cpus_allowed(const struct rule_data *d)
     return n && samples >= SEEN_LEAST * n && n < d->s->meta.ncpus ? n : d->s->meta.ncpus;
 }
 
+/* Whatever share of a short run it is: a turn or two that others had before it are worth no word. */
+#define LEAST_DELAY_NS 10e6
+
 /* Its own threads are too many, those of others, or both. */
 static void tell_oversubscribed(struct finding *x, const struct rule_data *d, double own, double others,
                                 double limit)
@@ -262,7 +265,7 @@ void check_oversubscribed(struct rule_run *r, const struct rule_data *d)
         return;
     }
     share = cpu + delay > 0 ? delay / (cpu + delay) : 0;
-    if (share <= rule_threshold(r, "delay"))
+    if (share <= rule_threshold(r, "delay") || delay < LEAST_DELAY_NS)
         return;
     if (running && running->mean <= rule_threshold(r, "threads") * cpus && own <= most) {
         rule_note(
