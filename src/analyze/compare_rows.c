@@ -2,6 +2,7 @@
 /* Functions, modules and processes: what each run counted of them. */
 #include "analyze/compare_job.h"
 
+#include "base/thread.h"
 #include "model/frames.h"
 #include "model/functions.h"
 
@@ -252,23 +253,50 @@ static void count_processes(struct counting *x, const struct compare *c, size_t 
     }
 }
 
+/* What is counted of the runs of one side: each run has counts of its own, so both sides go at a time. */
+struct side_counting {
+    const struct compare *c;
+    int side;
+    struct counting *functions, *modules, *processes;
+};
+
+static void *count_side(void *arg)
+{
+    struct side_counting *x = arg;
+
+    for (size_t r = 0; r < x->c->runs.n; r++) {
+        struct profile *p = &x->c->runs.a[r].p;
+
+        if (x->c->runs.a[r].side != x->side)
+            continue;
+        profile_link(p);
+        count_groups(x->functions, x->c, r);
+        count_groups(x->modules, x->c, r);
+        count_processes(x->processes, x->c, r);
+        free(p->metrics.a[0].total); /* of many nodes it is much */
+        p->metrics.a[0].total = NULL;
+    }
+    return NULL;
+}
+
 void compare_make_rows(struct compare *c)
 {
     struct counting functions, modules, processes;
+    struct side_counting sides[COMPARISON_SIDES];
+    pthread_t other;
+    int alone;
 
     begin_functions(&functions, c);
     begin_modules(&modules, c);
     begin_processes(&processes, c);
-    for (size_t r = 0; r < c->runs.n; r++) {
-        struct profile *p = &c->runs.a[r].p;
-
-        profile_link(p);
-        count_groups(&functions, c, r);
-        count_groups(&modules, c, r);
-        count_processes(&processes, c, r);
-        free(p->metrics.a[0].total); /* of many nodes it is much */
-        p->metrics.a[0].total = NULL;
-    }
+    for (int side = 0; side < COMPARISON_SIDES; side++)
+        sides[side] = (struct side_counting){c, side, &functions, &modules, &processes};
+    alone = thread_start(&other, count_side, &sides[COMPARISON_BASE]);
+    count_side(&sides[COMPARISON_NEW]);
+    if (alone)
+        count_side(&sides[COMPARISON_BASE]);
+    else
+        pthread_join(other, NULL);
     counting_end(&functions, c);
     counting_end(&modules, c);
     counting_end(&processes, c);
