@@ -31,6 +31,7 @@ struct kept {
 struct layout {
     const struct profile *p;
     const uint64_t *total, *self;
+    uint64_t min;     /* what is lighter is cut in any case */
     uint32_t *number; /* of each node among the kept, + 1; 0: cut */
     VEC(struct kept) kept;
     uint32_t *children; /* numbers of the kept, those of one parent together, in the order of names */
@@ -76,7 +77,8 @@ static void measure_depths(struct cut *c, const struct layout *l, size_t counts[
         uint16_t above = c->depths[nodes[i].parent];
 
         c->depths[i] = above + (above < UINT16_MAX);
-        counts[c->depths[i]] += bucket_of(l->total[i]) == c->bucket;
+        if (l->total[i] >= l->min)
+            counts[c->depths[i]] += bucket_of(l->total[i]) == c->bucket;
     }
 }
 
@@ -108,7 +110,8 @@ static unsigned find_bucket(const struct layout *l, size_t *room)
     unsigned b = BUCKETS - 1;
 
     for (size_t i = 0; i < l->p->nodes.n; i++)
-        counts[bucket_of(l->total[i])]++;
+        if (l->total[i] >= l->min) /* of many nodes most are not */
+            counts[bucket_of(l->total[i])]++;
     while (b > 0 && counts[b] <= *room)
         *room -= counts[b--];
     free(counts);
@@ -133,11 +136,11 @@ static struct cut find_cut(const struct layout *l, const struct flame_limits *li
     return c;
 }
 
-static int stays(const struct layout *l, const struct cut *c, uint64_t min, size_t i)
+static int stays(const struct layout *l, const struct cut *c, size_t i)
 {
     unsigned b;
 
-    if (l->total[i] < min)
+    if (l->total[i] < l->min)
         return 0;
     if (!c->depths)
         return 1;
@@ -150,9 +153,9 @@ static int stays(const struct layout *l, const struct cut *c, uint64_t min, size
 static void choose(struct layout *l, struct flame *f, const struct flame_limits *lim)
 {
     const struct profile_node *nodes = l->p->nodes.a;
-    uint64_t min = lim->min_total ? lim->min_total : 1;
     struct cut c = {.last_row = UINT16_MAX};
 
+    l->min = lim->min_total ? lim->min_total : 1;
     if (lim->min_row || (lim->max_boxes && l->p->nodes.n > lim->max_boxes))
         c = find_cut(l, lim);
     *vec_push(&l->kept) = (struct kept){0};
@@ -160,7 +163,7 @@ static void choose(struct layout *l, struct flame *f, const struct flame_limits 
     for (size_t i = 1; i < l->p->nodes.n; i++) {
         uint32_t parent = l->number[nodes[i].parent];
 
-        if (stays(l, &c, min, i)) {
+        if (stays(l, &c, i)) {
             *vec_push(&l->kept) = (struct kept){(uint32_t)i, parent - 1, 0, 0};
             l->number[i] = (uint32_t)l->kept.n;
         } else if (l->total[i]) {
@@ -174,7 +177,7 @@ static void choose(struct layout *l, struct flame *f, const struct flame_limits 
     if (f->pruned_nodes) {
         uint64_t floor = bucket_floor(c.bucket + 1);
 
-        f->min_total = c.bucket && floor > min ? floor : min;
+        f->min_total = c.bucket && floor > l->min ? floor : l->min;
     }
 }
 
