@@ -177,18 +177,31 @@ static void see_main(struct crew *c)
     }
 }
 
+/* The CPU time of those that are there at the end is known, as that of those whose end was seen. */
+uint64_t crew_until(const struct lead *main, const struct session *s, uint32_t task, const uint64_t *seen)
+{
+    const struct task *t = &s->store.tasks.list.a[task - 1];
+    uint64_t begin = s->meta.start_mono, to = t->last_ns ? t->last_ns : s->meta.end_mono;
+
+    if (!t->last_ns && !t->cpu_ns && main->cpu_ns && seen[task])
+        to = seen[task];
+    to = to < s->meta.end_mono ? to : s->meta.end_mono;
+    begin = t->first_ns > begin ? t->first_ns : begin;
+    return to > begin ? to : begin;
+}
+
 /* How long they were there, in all. */
 static uint64_t lives(const struct crew *c)
 {
-    uint64_t begin = c->s->meta.start_mono, end = c->s->meta.end_mono, sum = 0;
+    uint64_t begin = c->s->meta.start_mono, sum = 0, *seen = lead_last_seen(&c->s->store);
 
     for (uint32_t i = 1; i <= c->s->store.tasks.list.n; i++) {
         const struct task *t = &c->s->store.tasks.list.a[i - 1];
-        uint64_t from = t->first_ns > begin ? t->first_ns : begin;
-        uint64_t to = t->last_ns && t->last_ns < end ? t->last_ns : end;
 
-        sum += c->in[i] && to > from ? to - from : 0;
+        if (c->in[i])
+            sum += crew_until(c->main, c->s, i, seen) - (t->first_ns > begin ? t->first_ns : begin);
     }
+    free(seen);
     return sum;
 }
 

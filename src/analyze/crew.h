@@ -16,6 +16,9 @@ int crew_may_be(const struct lead *main, const struct session *s);
  */
 uint8_t *crew_find(const struct lead *main, const struct session *s, const struct crew_idle *idle);
 
+/* Until when a thread was there; seen: lead_last_seen(). */
+uint64_t crew_until(const struct lead *main, const struct session *s, uint32_t task, const uint64_t *seen);
+
 /* Gives the threads their lanes, and the lead all that its threads did. idle: NULL: what they wait for is no
  * idleness. */
 void lead_collect(struct lead *l, const struct session *s, const struct crew_idle *idle);

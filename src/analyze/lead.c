@@ -111,6 +111,19 @@ static uint32_t busiest_child(const struct store *s, const struct use *u, uint32
     return best;
 }
 
+uint64_t *lead_last_seen(const struct store *s)
+{
+    uint64_t *seen = mem_calloc(s->tasks.list.n + 1, sizeof(*seen));
+
+    for (size_t i = 0; i < s->events.n; i++) {
+        const struct event *ev = &s->events.a[i];
+
+        if (ev->task <= s->tasks.list.n && ev->ts + ev->dur > seen[ev->task])
+            seen[ev->task] = ev->ts + ev->dur;
+    }
+    return seen;
+}
+
 /* From when to when a thread was there; its later programs don't tell when they began. */
 static void life(const struct session *s, uint32_t task, uint64_t *from, uint64_t *to)
 {
@@ -203,6 +216,7 @@ int lead_init_crew(struct lead *l, const struct lead *main, const struct session
     const struct store *st = &s->store;
     struct crew_idle idle = {0};
     uint8_t *in = NULL;
+    uint64_t *seen;
 
     start(l, s);
     l->task = main->task;
@@ -213,9 +227,13 @@ int lead_init_crew(struct lead *l, const struct lead *main, const struct session
         crew_idle_init(&idle, st, main->thread_of);
         in = crew_find(main, s, &idle);
     }
+    seen = in ? lead_last_seen(st) : NULL;
     for (uint32_t i = 1; in && i <= st->tasks.list.n; i++)
-        if (in[i])
+        if (in[i]) {
             add_thread(l, s, i);
+            l->threads.a[l->threads.n - 1].to = crew_until(main, s, i, seen);
+        }
+    free(seen);
     if (l->threads.n)
         lead_collect(l, s, &idle);
     free(in);

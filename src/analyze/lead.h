@@ -61,6 +61,10 @@ void lead_release(struct lead *l);
 /* Of a thread's spans the first that ends after ts; the end of its spans: none does. */
 size_t lead_first(const struct lead *l, uint32_t thread, uint64_t ts);
 
+/* By task id, the end of the last event: of those whose end was not seen it is the last that is known. Owned
+ * by the caller. */
+uint64_t *lead_last_seen(const struct store *s);
+
 /* "python3[42]" of any task. Appended. */
 void lead_name(const struct store *s, uint32_t task, struct buf *out);
 

@@ -211,10 +211,73 @@ static void no_crew(void **state)
     assert_string_equal(case_found(x, "blocked")->title, "The main thread waits for a socket, in ask");
 }
 
+/* A thread for each request, one after the other, of 20 ms each; the ends of some were not seen. */
+static void short_threads(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t join = NATIVE({"main", "a.c"}, {"pthread_join", NULL});
+    const struct finding *f;
+
+    x->s.store.tasks.list.a[x->lead - 1].cpu_ns = SEC; /* CPU times are known */
+    for (unsigned i = 0; i < 400; i++) {
+        uint32_t t = worker(x, 1000 + i);
+
+        x->s.store.tasks.list.a[t - 1].first_ns = START + (i * 25 + 1) * MS;
+        if (i % 2) {
+            x->s.store.tasks.list.a[t - 1].last_ns = START + (i * 25 + 21) * MS;
+            x->s.store.tasks.list.a[t - 1].cpu_ns = 5 * MS;
+        }
+        case_samples(x, t, NATIVE({"start_thread", NULL}, {"compute_reply", "a.c"}), i * 25 + 10, 1);
+        case_wait(x, x->lead, join, i * 25, 20,
+                  (struct waiting){.reason = WAIT_FUTEX, .waker = t, .what = "futex 0x10"});
+    }
+    f = case_found(x, "short-tasks");
+    assert_non_null(strstr(f->title, "The main thread waits for threads that it starts, "));
+    assert_non_null(strstr(f->title, " each, which are in compute_reply"));
+    assert_non_null(strstr(f->evidence, "400 threads (work) were started"));
+    assert_non_null(strstr(f->evidence, "each with 5 ms on a CPU"));
+    assert_int_equal(f->cost_ns, 8 * SEC);
+    assert_non_null(strstr(f->advice, "a pool"));
+    case_all(x); /* the same time is no other finding's */
+    assert_string_equal(x->f.list.a[0].id, "short-tasks");
+    for (size_t i = 0; i < x->f.list.n; i++)
+        assert_string_not_equal(x->f.list.a[i].id, "lock-wait");
+}
+
+/* The same of processes, which are mostly in becoming one; and few of them, or long ones, are none. */
+static void short_processes(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t exec = case_stack_of(x, (const struct at[]){{"_dl_start", NULL}, {NULL, NULL}}, FRAME_NATIVE,
+                                  "/usr/lib/ld-linux-x86-64.so.2");
+    uint32_t wait = PY({"main", "a.py"}, {"wait", "/usr/lib/python3.11/subprocess.py"});
+    const struct finding *f;
+
+    for (unsigned i = 0; i < 60; i++) {
+        uint32_t t = case_task(x, 1000 + i, 1000 + i, x->lead, "sed");
+
+        x->s.store.tasks.list.a[t - 1].first_ns = START + (i * 100 + 1) * MS;
+        x->s.store.tasks.list.a[t - 1].last_ns = START + (i * 100 + 4) * MS;
+        case_samples(x, t, exec, i * 100 + 3, 1);
+        case_wait(x, x->lead, wait, i * 100, 80, (struct waiting){.reason = WAIT_CHILD, .waker = t});
+        if (i == 40)
+            case_is(x, "short-tasks", CHECK_CLEAN);
+    }
+    f = case_found(x, "short-tasks");
+    assert_string_equal(f->title, "The main thread waits for processes that it starts, 3 ms each");
+    assert_non_null(strstr(f->evidence, "60 processes (sed)"));
+    assert_non_null(strstr(f->evidence, "100.0 % of 60 samples"));
+    for (size_t i = 0; i < x->s.store.tasks.list.n; i++)
+        if (x->s.store.tasks.list.a[i].last_ns)
+            x->s.store.tasks.list.a[i].last_ns += 50 * MS;
+    case_is(x, "short-tasks", CHECK_CLEAN);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(joined),    T(bars),           T(server), T(workers_gil),
-                                       T(idle_pool), T(processes_work), T(no_crew)};
+    const struct CMUnitTest tests[] = {T(joined),      T(bars),          T(server),
+                                       T(workers_gil), T(idle_pool),     T(processes_work),
+                                       T(no_crew),     T(short_threads), T(short_processes)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
