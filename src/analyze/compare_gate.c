@@ -23,17 +23,28 @@ static int grows_most(const struct comparison_row *a, const struct comparison_ro
     return !b || a->cost > b->cost;
 }
 
-/* Where others take less, the share of what takes as long as before grows: several runs of the same work tell
- * by their samples' time. */
+/* Several runs a side are taken for the same work; one on each side where both were recorded to the end. */
+static int same_work(const struct compare *c)
+{
+    for (size_t i = 0; c->freedom <= 0 && i < c->runs.n; i++)
+        if (!c->runs.a[i].whole)
+            return 0;
+    return 1;
+}
+
+/* Where others take less, the share of what takes as long as before grows, or of what takes a little longer:
+ * runs of the same work tell by their samples' time, of the base side's whole. */
 static int takes_longer(const struct compare *c, const struct comparison_row *r)
 {
+    const struct comparison *out = c->out;
     double base = r->weight[COMPARISON_BASE] / (double)c->n[COMPARISON_BASE],
            new = r->weight[COMPARISON_NEW] / (double)c->n[COMPARISON_NEW];
+    double whole = (double)out->level[c->o.by].weight[COMPARISON_BASE] / (double)c->n[COMPARISON_BASE];
 
-    if (c->freedom <= 0 || c->o.by >= COMPARISON_KERNELS || !c->same_clock ||
-        c->out->level[c->o.by].unit != COMPARISON_SHARE)
+    if (!same_work(c) || c->o.by >= COMPARISON_KERNELS || !c->same_clock ||
+        out->level[c->o.by].unit != COMPARISON_SHARE)
         return 1;
-    return new > base *(1 + c->o.fail_above);
+    return new - base > whole * c->o.fail_above;
 }
 
 struct worst {
@@ -289,9 +300,10 @@ void compare_judge(struct compare *c)
         else
             buf_addf(&because, " (q %.2g)", w.any->value.q);
         if (w.shares)
-            buf_addf(&because,
-                     "; the share of %zu grew, which take no longer than before: the others take less",
-                     w.shares);
+            buf_addf(
+                &because,
+                "; the share of %zu grew, which take hardly any longer than before: the others take less",
+                w.shares);
         say_not_judged(c, &because);
         say_blind(c, &because);
     }

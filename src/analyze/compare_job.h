@@ -96,6 +96,7 @@ struct compare_run {
     char *seen[COMPARE_SEEN]; /* in words; NULL: not told */
     double frameless;         /* the share of `sum` in stacks without a frame to compare */
     int failed;      /* how its command ended, where that was no success; 0: it was, or is not known */
+    int whole;       /* it was recorded until its command ended */
     double nameless; /* in those with code of the recorded program that has no name */
 };
 

@@ -68,6 +68,7 @@ void compare_take_seen(const struct compare *c, struct compare_run *run, const s
             : NULL;
     run->seen[COMPARE_SEEN_COLLECTORS] = s->meta.tier ? buf_detach(&collectors) : NULL;
     run->session_id = s->meta.session_id ? mem_strdup(s->meta.session_id) : NULL;
+    run->whole = s->meta.end_reason && !strcmp(s->meta.end_reason, "command ended");
     run->failed = s->meta.exit_code > 0 ? (int)s->meta.exit_code : 0;
     run->frameless = share_without_frames(c, run);
     run->nameless = share_without_names(c, run);

@@ -374,6 +374,30 @@ PY
     [[ ${lines[-1]} == "pass: "*"the share of 1 grew"*"the others take less" ]]
 }
 
+@test "the gate: of one run a side, too, if both were recorded to their end" {
+    cat >work.py <<'PY'
+import sys, time
+def until(cpu):
+    end = time.process_time() + cpu
+    while time.process_time() < end:
+        pass
+def same():
+    until(0.01)
+def other():
+    until(float(sys.argv[1]))
+for _ in range(25):
+    same()
+    other()
+PY
+    "$WPROF" record -q -F 997 --collect cpu,metrics -o short -- "$PYTHON" work.py 0.001
+    "$WPROF" record -q -F 997 --collect cpu,metrics -o long -- "$PYTHON" work.py 0.03
+    run -0 "$WPROF" diff --fail-above 20% --only 'same*' long short
+    [[ ${lines[-1]} == "pass: "*"the share of 1 grew"*"the others take less" ]]
+    run -1 "$WPROF" diff --fail-above 20% --only 'other*' short long
+    recorded long end_reason='"duration"'
+    run -1 "$WPROF" diff --fail-above 20% --only 'same*' long short
+}
+
 @test "record --repeat: sessions in turn, as diff takes them; the first that fails is the last" {
     "$WPROF" record --collect cpu --repeat 2 -o runs --against "sh -c 'exit 0'" -- true
     "$WPROF" diff --json runs/base runs/new >d.json
