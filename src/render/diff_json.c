@@ -112,6 +112,8 @@ static int render(const struct comparison *c, const struct diff_style *style, st
     struct json_writer w = {.out = out, .indent = 2};
 
     json_object(&w, NULL);
+    json_str(&w, "format", "wprof-diff");
+    json_u64(&w, "version", 1);
     put_side(&w, &c->side[COMPARISON_BASE]);
     put_side(&w, &c->side[COMPARISON_NEW]);
     json_str(&w, "metric", c->metric);

@@ -177,6 +177,19 @@ END
     [[ $output == "FAIL: "* ]] && grep -qF '| slow |' out.md
 }
 
+@test "diff: every key of the JSON stands in the man page" {
+    runs base 0
+    runs new 40
+    "$WPROF" diff --json --fail-above 5% --base new/*.folded --new base/*.folded | python3 -c 'import json, sys
+d = json.load(sys.stdin)
+assert (d["format"], d["version"]) == ("wprof-diff", 1)
+print("\n".join([*d, *d["base"], *d["functions"], *d["functions"]["rows"][0]]))' >keys
+    [ "$(wc -l <keys)" -gt 40 ]
+    while read -r key; do
+        tr -d '\\' <"$ROOT/man/wprof-diff.1.md" | sed -n '/^# JSON/,/^# TOPO/p' | grep -qE "[*]$key[*]" || { echo "$key is not in the man page"; false; }
+    done <keys
+}
+
 # recorded SESSION KEY=JSON...: what meta.json says of how it was recorded.
 recorded() {
     python3 - "$@" <<'END'
