@@ -228,15 +228,6 @@ static void describe_sides(struct compare *c)
                            labels[side], out->unit, out->metric);
 }
 
-/* Costs that were measured are no samples. */
-static int all_measured(const struct compare *c)
-{
-    for (size_t i = 0; i < c->runs.n; i++)
-        if (c->runs.a[i].weight > 0)
-            return 0;
-    return 1;
-}
-
 static void describe(struct compare *c)
 {
     struct comparison *out = c->out;
@@ -244,7 +235,7 @@ static void describe(struct compare *c)
     size_t least = c->n[0] < c->n[1] ? c->n[0] : c->n[1];
 
     out->metric = mem_strdup(m->name);
-    out->unit = mem_strdup(all_measured(c) ? "costs" : m->unit);
+    out->unit = mem_strdup(m->unit);
     out->per = mem_strdup(c->o.per ? c->o.per : "sample");
     out->what = c->o.self ? "self" : "total";
     out->alpha = c->o.alpha;

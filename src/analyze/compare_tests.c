@@ -107,7 +107,7 @@ static void choose_rows(struct tester *x)
 static int is_measured(const struct tester *x)
 {
     for (size_t r = 0; r < x->rows->runs; r++)
-        if (x->rows->samples && !(x->rows->whole[r].weight > 0))
+        if (!(x->c->runs.a[r].weight > 0))
             return 1;
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "analyze/fold_frames.h"
 #include "analyze/wake_chain.h"
 #include "model/profile_index.h"
+#include "model/quality.h"
 
 #include <string.h>
 
@@ -581,7 +582,9 @@ static void finish(struct builder *b)
     struct profile_metric *m = vec_push(&p->metrics);
     size_t n = p->nodes.n;
 
-    *m = (struct profile_metric){.name = mem_strdup(b->metric->name), .unit = mem_strdup(b->metric->unit)};
+    *m = (struct profile_metric){
+        .name = mem_strdup(b->metric->name),
+        .unit = mem_strdup(b->metric->kind == EVENT_SAMPLE ? quality_sample_unit(b->s) : b->metric->unit)};
     m->self = b->self.a;
     for (size_t i = 0; i < n; i++)
         m->sum += m->self[i];

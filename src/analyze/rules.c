@@ -4,6 +4,7 @@
 #include "analyze/unit_periods.h"
 
 #include "base/mem.h"
+#include "model/quality.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -116,12 +117,12 @@ void rule_note(struct rule_run *r, const char *fmt, ...)
 
 static unsigned events_give(const struct session *s)
 {
-    unsigned has = 0;
+    unsigned has = 0, samples = strcmp(quality_sample_unit(&s->store), "samples") ? 0 : NEED_SAMPLES;
 
     for (size_t i = 0; i < s->store.events.n; i++) {
         switch (s->store.events.a[i].kind) {
         case EVENT_SAMPLE:
-            has |= NEED_SAMPLES;
+            has |= samples;
             break;
         case EVENT_OFFCPU:
             has |= NEED_OFFCPU;

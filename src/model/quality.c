@@ -103,6 +103,20 @@ void quality_compute(struct quality *q, const struct store *s, const struct meta
         q->unwound_share = NAN; /* native frames of what runs can't be had there at all */
 }
 
+const char *quality_sample_unit(const struct store *s)
+{
+    if (!store_counter(s, "import.measured", 0))
+        return "samples";
+    if (store_counter(s, "import.measured_ns", 0))
+        return "ns";
+    if (store_counter(s, "import.measured_bytes", 0))
+        return "bytes";
+    for (size_t i = 0; i < s->events.n; i++)
+        if (s->events.a[i].kind == EVENT_SAMPLE && s->events.a[i].metric)
+            return strtab_get(&s->strings, s->events.a[i].metric);
+    return "costs";
+}
+
 void quality_json(const struct quality *q, struct json_writer *w)
 {
     json_u64(w, "expected", q->expected);

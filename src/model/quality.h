@@ -16,6 +16,8 @@ struct meta;
  *
  * - import.samples: samples that were imported, each with a weight (a period, microseconds): events of them
  * are worth more than 1
+ * - import.measured: values are no samples of CPUs, but costs that were counted (callgrind), and with
+ * import.measured_ns times, import.measured_bytes bytes
  * - cpu.expected: samples that the target's run time would give at the frequency
  * - cpu.taken: samples that arrived
  * - cpu.before_exec: samples of wprof's own child before it became the command; left out
@@ -57,6 +59,9 @@ struct quality {
 
 /* Counts over EVENT_SAMPLE events and the counters. Imported sessions have most fields "not measured". */
 void quality_compute(struct quality *q, const struct store *s, const struct meta *m);
+/* What events of samples count: "samples", or where that was measured (import.measured) "ns", "bytes", the
+ * event's name, "costs". */
+const char *quality_sample_unit(const struct store *s);
 void quality_json(const struct quality *q, struct json_writer *w); /* members of the open object */
 
 #endif

@@ -185,6 +185,53 @@ END
     [[ $output == *"a field goes beyond the end"* ]]
 }
 
+@test "import pprof: bytes in use and time that was waited are no samples of CPUs; a CPU profile keeps its period" {
+    cat >write.py <<'END'
+import sys
+def v(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+def f(number, value):
+    return v(number << 3) + v(value) if isinstance(value, int) else v(number << 3 | 2) + v(len(value)) + value
+def profile(types, values, period=0):
+    strings = [""]
+    def s(text):
+        if text not in strings:
+            strings.append(text)
+        return strings.index(text)
+    p = b"".join(f(1, f(1, s(n)) + f(2, s(u))) for n, u in types)
+    p += f(2, f(1, v(1)) + f(2, b"".join(map(v, values))))
+    p += f(4, f(1, 1) + f(4, f(1, 1))) + f(5, f(1, 1) + f(2, s("work")))
+    if period:
+        p += f(11, f(1, s("cpu")) + f(2, s("nanoseconds"))) + f(12, period)
+    return p + b"".join(f(6, t.encode()) for t in strings)
+heap = [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"), ("inuse_space", "bytes")]
+open("heap", "wb").write(profile(heap, [7, 3 << 20, 5, 2 << 20]))
+open("heap2", "wb").write(profile(heap, [7, 9 << 20, 5, 8 << 20]))
+open("mutex", "wb").write(profile([("contentions", "count"), ("delay", "nanoseconds")], [3, 250000000]))
+open("cpu", "wb").write(profile([("samples", "count"), ("cpu", "nanoseconds")], [96, 960000000], 10000000))
+END
+    python3 write.py
+    for f in heap heap2 mutex cpu; do "$WPROF" -q import -o s.$f $f; done
+    "$WPROF" show s.heap | grep -q '^Functions by self, of 2.0 MiB$'
+    "$WPROF" show s.mutex | grep -q '^Functions by self, of 250 ms$'
+    "$WPROF" show s.cpu | grep -q '^Functions by self, of 96 samples$'
+    "$WPROF" -q import --event inuse_objects -o s.objects heap
+    "$WPROF" show s.objects | grep -q '^Functions by self, of 5 inuse_objects$'
+    for f in heap mutex; do not grep -q 'CPU time is' <("$WPROF" report s.$f); done
+    "$WPROF" report s.cpu | grep -q 'Much of the CPU time is in work'
+    run -3 "$WPROF" diff --fail-above 1% s.heap s.heap2
+    [[ $output == *"2,097,152 bytes"*"can't judge"* ]]
+    of() { "$WPROF" export -f pprof "s.$1" | gzip -dc | grep -aq "$2"; }
+    of heap inuse_space && of heap bytes && of mutex delay && of mutex nanoseconds
+    "$WPROF" export -f speedscope s.heap | grep -q '"unit":"bytes"'
+    "$WPROF" -q export -f pprof -o back s.cpu
+    "$WPROF" -q import -o t back
+    grep -q '"frequency": 100,' t/meta.json && grep -q '"event": "cpu-clock"' t/meta.json
+}
+
 @test "import pprof: gperftools' older CPU profiles, of both word sizes and orders" {
     corpus=$ROOT/tests/fuzz/corpus/pprof
     run -0 --separate-stderr "$WPROF" import -o s "$corpus/cpu"

@@ -8,6 +8,9 @@
 
 #include "base/hash.h"
 #include "base/proto.h"
+#include "model/quality.h"
+
+#include <string.h>
 
 enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
 
@@ -63,6 +66,12 @@ static void add_event(struct writer *w, const struct event *ev)
 
 static void put_types(struct writer *w)
 {
+    const char *unit = quality_sample_unit(w->x.s), *event = w->x.session->meta.event;
+
+    if (w->x.samples && strcmp(unit, "samples") != 0) { /* measured elsewhere: bytes in use, instructions */
+        pprof_type(&w->to, PROFILE_SAMPLE_TYPE, event ? event : w->x.metric, pprof_unit(unit));
+        return;
+    }
     if (w->x.samples) {
         pprof_types_of_samples(&w->to, w->period);
         return;
@@ -221,7 +230,9 @@ static int run(const struct export_input *in, struct buf *out, struct err *e)
     int rc = export_events_init(&w.x, in, e);
 
     if (!rc) {
-        w.period = w.x.samples ? pprof_period(&in->session->meta) : 0;
+        w.period = w.x.samples && !strcmp(quality_sample_unit(w.x.s), "samples")
+                       ? pprof_period(&in->session->meta)
+                       : 0;
         put_all(&w);
         gunzip_reverse(plain.data, plain.len, out);
     }

@@ -22,8 +22,7 @@ static void put_types(struct writer *w)
     if (!strcmp(w->m->unit, "samples"))
         pprof_types_of_samples(&w->to, w->period);
     else
-        pprof_type(&w->to, PROFILE_SAMPLE_TYPE, w->m->name,
-                   strcmp(w->m->unit, "ns") ? w->m->unit : "nanoseconds");
+        pprof_type(&w->to, PROFILE_SAMPLE_TYPE, w->m->name, pprof_unit(w->m->unit));
 }
 
 /* A location is a frame of the profile: its id is the frame's index + 1. */

@@ -5,6 +5,7 @@
 #include "base/proto.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { TYPE_NAME = 1, TYPE_UNIT };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
@@ -24,6 +25,11 @@ uint32_t pprof_text(struct pprof *w, const char *s)
 }
 
 /* ---- types ---- */
+
+const char *pprof_unit(const char *unit)
+{
+    return !strcmp(unit, "ns") ? "nanoseconds" : !strcmp(unit, "bytes") ? "bytes" : "count";
+}
 
 void pprof_type(struct pprof *w, unsigned field, const char *name, const char *unit)
 {

@@ -52,6 +52,7 @@ struct pprof {
 
 void pprof_release(struct pprof *w);
 uint32_t pprof_text(struct pprof *w, const char *s);
+const char *pprof_unit(const char *unit); /* of a metric: "nanoseconds", "bytes", "count" */
 void pprof_type(struct pprof *w, unsigned field, const char *name, const char *unit);
 /* samples/count and, where a sample stands for `period` ns (0: not known), cpu/nanoseconds, which pprof shows
  * where nothing else is asked for: as Go's profiles have them. */

@@ -7,6 +7,7 @@
 #include "exchange/export/speedscope_profile.h"
 
 #include "base/json.h"
+#include "model/quality.h"
 
 struct speedscope {
     struct export_events x;
@@ -107,7 +108,7 @@ static void put_thread(struct speedscope *w, uint32_t task)
     json_object(&w->json, NULL);
     json_str(&w->json, "type", "sampled");
     json_str(&w->json, "name", name.len ? name.data : w->x.metric);
-    json_str(&w->json, "unit", w->x.samples ? "none" : "nanoseconds");
+    json_str(&w->json, "unit", w->x.samples ? speedscope_unit(quality_sample_unit(w->x.s)) : "nanoseconds");
     json_u64(&w->json, "startValue", 0);
     json_array(&w->json, "samples");
     all = put_samples(w, task, 0);

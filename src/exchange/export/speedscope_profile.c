@@ -52,9 +52,9 @@ static void put_samples(const struct profile *p, struct json_writer *w)
     vec_release(&path.frames);
 }
 
-static const char *unit_of(const struct profile_metric *m)
+const char *speedscope_unit(const char *unit)
 {
-    return !strcmp(m->unit, "ns") ? "nanoseconds" : !strcmp(m->unit, "bytes") ? "bytes" : "none";
+    return !strcmp(unit, "ns") ? "nanoseconds" : !strcmp(unit, "bytes") ? "bytes" : "none";
 }
 
 static void put_profile(const struct profile *p, struct json_writer *w)
@@ -65,7 +65,7 @@ static void put_profile(const struct profile *p, struct json_writer *w)
     json_object(w, NULL);
     json_str(w, "type", "sampled");
     json_str(w, "name", m->name);
-    json_str(w, "unit", unit_of(m));
+    json_str(w, "unit", speedscope_unit(m->unit));
     json_u64(w, "startValue", 0);
     json_u64(w, "endValue", m->sum);
     put_samples(p, w);

@@ -11,6 +11,8 @@ struct json_writer;
 /* What a file begins with, into the object that is open. */
 void speedscope_about(const struct meta *m, struct json_writer *w);
 
+const char *speedscope_unit(const char *unit); /* of a metric: "nanoseconds", "bytes", "none" */
+
 int speedscope_profile(const struct export_input *in, struct buf *out, struct err *e);
 
 #endif

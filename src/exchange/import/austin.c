@@ -295,6 +295,8 @@ static int describe(struct austin *x, struct err *e)
                    x->full     ? x->metric == METRIC_MEMORY ? "bytes" : "microseconds"
                    : x->memory ? "bytes"
                                : "microseconds");
+    if (x->full ? x->metric == METRIC_MEMORY : x->memory)
+        x->st->measured = IMPORT_BYTES;
     if (x->python)
         meta_add_language(x->m, "python");
     return 0;

@@ -295,7 +295,7 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     if (!rc)
         rc = make_samples(&x, m, e);
     st->samples = x.own;
-    st->measured = 1;
+    st->measured = IMPORT_COSTS;
     call_graph_release(&x.graph);
     map_release(&x.functions);
     map_release(&x.files);

@@ -147,4 +147,8 @@ void import_counts_store(const struct import_stats *st, struct store *s)
     }
     if (st->measured)
         store_set_counter(s, "import.measured", 1);
+    if (st->measured == IMPORT_NS)
+        store_set_counter(s, "import.measured_ns", 1);
+    if (st->measured == IMPORT_BYTES)
+        store_set_counter(s, "import.measured_bytes", 1);
 }

@@ -40,14 +40,17 @@ struct import_rank {
 };
 
 /* What the input held; whatever was not taken is counted here. */
+/* What values are that are no samples of CPUs: costs that were counted, times, bytes. */
+enum import_measure { IMPORT_SAMPLES, IMPORT_COSTS, IMPORT_NS, IMPORT_BYTES };
+
 struct import_stats {
     uint64_t bytes;           /* of all files, unpacked */
     uint64_t stacks, samples; /* samples: the sum of the stacks' values; 0: it has none */
-    int measured;             /* values are exact costs or times, no samples */
-    uint64_t rounded;         /* values with a fraction */
-    uint64_t bad;             /* lines or records that made no sense */
-    uint64_t first_bad;       /* the line of the first one */
-    struct buf bad_text;      /* what it said, shortened */
+    enum import_measure measured;
+    uint64_t rounded;    /* values with a fraction */
+    uint64_t bad;        /* lines or records that made no sense */
+    uint64_t first_bad;  /* the line of the first one */
+    struct buf bad_text; /* what it said, shortened */
     VEC(struct import_rank) ranks;
     VEC(struct import_count) counts; /* of formats that hold other things than stacks */
 };

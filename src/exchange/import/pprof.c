@@ -20,7 +20,15 @@ enum {
     PROFILE_FUNCTION,
     PROFILE_STRING
 };
-enum { PROFILE_TIME = 9, PROFILE_DURATION = 10, PROFILE_DEFAULT_TYPE = 14, PROFILE_LAST };
+enum {
+    PROFILE_TIME = 9,
+    PROFILE_DURATION = 10,
+    PROFILE_PERIOD_TYPE = 11,
+    PROFILE_PERIOD = 12,
+    PROFILE_DEFAULT_TYPE = 14,
+    PROFILE_LAST
+};
+enum { TYPE_MAX = 60 }; /* bytes of a kind's name */
 enum { TYPE_NAME = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE, MAPPING_BUILD_ID };
@@ -69,9 +77,11 @@ struct pprof {
     VEC(struct location) locations;
     VEC(uint32_t) frames;
     struct map function_ids, mapping_ids, location_ids; /* their id -> index + 1 */
-    uint64_t time, duration, default_type;
-    size_t chosen; /* of a sample's values */
-    size_t counts; /* the one that counts samples, + 1; 0: none does */
+    uint64_t time, duration, default_type, period;
+    int is_clock;    /* the period is one of a CPU's time */
+    uint32_t metric; /* string: what is counted, where that is no sample */
+    size_t chosen;   /* of a sample's values */
+    size_t counts;   /* the one that counts samples, + 1; 0: none does */
     int python;
 };
 
@@ -361,7 +371,7 @@ static uint32_t task_of(struct pprof *x, const struct who *w)
 static void take_sample(struct pprof *x, struct cursor c)
 {
     VEC(uint64_t) locations = {0};
-    struct event ev = {.kind = EVENT_SAMPLE};
+    struct event ev = {.kind = EVENT_SAMPLE, .metric = x->metric};
     struct who who = {0};
     struct field field;
     size_t values = 0;
@@ -415,21 +425,47 @@ static void take_string(struct pprof *x, const struct field *f)
         x->time = f->value;
     else if (f->number == PROFILE_DURATION)
         x->duration = f->value;
+    else if (f->number == PROFILE_PERIOD)
+        x->period = f->value;
     else if (f->number == PROFILE_DEFAULT_TYPE)
         x->default_type = f->value;
 }
 
-static void take_type(struct pprof *x, struct cursor c)
+static void read_type(struct cursor c, uint64_t *name, uint64_t *unit)
 {
-    uint64_t name = 0, unit = 0;
     struct field f;
 
+    *name = *unit = 0;
     while (next_field(&c, &f) > 0) {
         if (f.number == TYPE_NAME)
-            name = f.value;
+            *name = f.value;
         else if (f.number == TYPE_UNIT)
-            unit = f.value;
+            *unit = f.value;
     }
+}
+
+static int is_text(const struct text *t, const char *word)
+{
+    return t->n == strlen(word) && !memcmp(t->p, word, t->n);
+}
+
+/* Of a CPU's time, in ns: then a sample stands for the period. */
+static void take_period_type(struct pprof *x, struct cursor c)
+{
+    uint64_t name, unit;
+    struct text of, in;
+
+    read_type(c, &name, &unit);
+    of = text_of(x, name);
+    in = text_of(x, unit);
+    x->is_clock = is_text(&of, "cpu") && is_text(&in, "nanoseconds");
+}
+
+static void take_type(struct pprof *x, struct cursor c)
+{
+    uint64_t name, unit;
+
+    read_type(c, &name, &unit);
     if (name == x->default_type && name)
         x->chosen = x->types.n / 2;
     *vec_push(&x->types) = text_of(x, name);
@@ -440,6 +476,8 @@ static void take_table(struct pprof *x, const struct field *f)
 {
     if (f->number == PROFILE_SAMPLE_TYPE)
         take_type(x, f->bytes);
+    else if (f->number == PROFILE_PERIOD_TYPE)
+        take_period_type(x, f->bytes);
     else if (f->number == PROFILE_MAPPING)
         take_mapping(x, f->bytes);
     else if (f->number == PROFILE_FUNCTION)
@@ -492,6 +530,29 @@ static int choose_type(struct pprof *x, const char *event, struct err *e)
     return 0;
 }
 
+/* Samples of CPUs or of a clock; all else, as bytes in use or time that was waited, is no sample. */
+static enum import_measure measure_of(const struct text *type, const struct text *unit)
+{
+    static const char *const sampled[] = {"samples", "sample", "cpu", "wall", "wall-time"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(sampled); i++)
+        if (is_text(type, sampled[i]))
+            return IMPORT_SAMPLES;
+    return is_text(unit, "bytes") ? IMPORT_BYTES : is_text(unit, "nanoseconds") ? IMPORT_NS : IMPORT_COSTS;
+}
+
+static void name_event(struct pprof *x, struct meta *m, const struct text *type)
+{
+    if (x->st->measured) {
+        free(m->event);
+        m->event = mem_strndup(type->p, type->n < TYPE_MAX ? type->n : TYPE_MAX);
+    } else if (is_text(type, "samples") && x->is_clock && x->period && x->period <= 1000000000) {
+        free(m->event);
+        m->event = mem_strdup("cpu-clock");
+        m->frequency = (1000000000 + x->period / 2) / x->period;
+    }
+}
+
 static void describe(struct pprof *x, struct meta *m)
 {
     if (x->chosen * 2 + 1 < x->types.n) {
@@ -506,6 +567,7 @@ static void describe(struct pprof *x, struct meta *m)
                  (int)(unit->n < 60 ? unit->n : 60), unit->p);
         *vec_push(&m->notes) = mem_strdup(text.data);
         buf_release(&text);
+        name_event(x, m, type);
     }
     if (x->time && x->time < INT64_MAX)
         m->start_ts = m->end_ts = (double)x->time / 1e9;
@@ -523,6 +585,13 @@ static int read_profile(struct pprof *x, struct cursor c, const char *event, str
         return err_set(e, "no whole profile of pprof: a field goes beyond the end");
     if (choose_type(x, event, e))
         return -1;
+    if (x->chosen * 2 + 1 < x->types.n) {
+        const struct text *type = &x->types.a[x->chosen * 2];
+
+        x->st->measured = measure_of(type, type + 1);
+        if (x->st->measured)
+            x->metric = strtab_addn(&x->s->strings, type->p, type->n < TYPE_MAX ? type->n : TYPE_MAX);
+    }
     walk(x, c, take_place);
     walk(x, c, take_samples);
     return x->s->events.n ? 0 : err_set(e, "no sample in it (a profile of pprof was expected)");

@@ -251,6 +251,11 @@ int pprof_cpu_run(const char *text, size_t n, struct store *s, struct meta *m, s
                                           "names%s",
                                           (unsigned long long)x.period_us,
                                           x.handlers ? "; the frame of its signal handler is left out" : "");
+    if (!rc && x.period_us) {
+        free(m->event);
+        m->event = mem_strdup("cpu-clock");
+        m->frequency = (1000000 + x.period_us / 2) / x.period_us;
+    }
     vec_release(&x.stacks);
     vec_release(&x.addresses);
     vec_release(&x.mappings);

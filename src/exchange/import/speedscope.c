@@ -15,6 +15,7 @@ struct speedscope {
     struct import_stats *st;
     VEC(uint32_t) frames; /* of shared.frames */
     double scale;         /* of the profile's values */
+    int is_ns;            /* they are ns as they are */
     VEC(double) carry;    /* by stack: what rounding left of its values */
     struct event sample;  /* what the next one is like */
     struct lanes lanes;   /* of py-spy's profiles, which are threads */
@@ -124,7 +125,7 @@ static void take_evented(struct speedscope *x, const struct json_value *profile)
     const struct json_value *events = json_get(profile, "events");
     VEC(uint32_t) open = {0}; /* stacks */
 
-    x->st->measured = 1;
+    x->st->measured = x->scale != 1 || x->is_ns ? IMPORT_NS : IMPORT_COSTS;
     for (const struct json_value *v = events ? events->child : NULL; v; v = v->next) {
         const char *type = json_get_str(v, "type", "");
         double at = json_get_f64(v, "at", x->at), weight = at - x->at;
@@ -190,11 +191,14 @@ static uint32_t task_of(struct speedscope *x, const char *name, uint32_t number)
 
 static void take_profile(struct speedscope *x, const struct json_value *v, uint32_t number)
 {
-    const char *type = json_get_str(v, "type", "");
+    const char *type = json_get_str(v, "type", ""), *unit = json_get_str(v, "unit", "none");
 
     x->sample =
         (struct event){.kind = EVENT_SAMPLE, .task = task_of(x, json_get_str(v, "name", "profile"), number)};
-    x->scale = scale_of(json_get_str(v, "unit", "none"));
+    x->scale = scale_of(unit);
+    x->is_ns = !strcmp(unit, "nanoseconds");
+    if (!strcmp(unit, "bytes"))
+        x->st->measured = IMPORT_BYTES;
     x->at = json_get_f64(v, "startValue", 0);
     if (!strcmp(type, "sampled"))
         take_sampled(x, v);
