@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/waits_top.h"
 
+#include "analyze/kin.h"
 #include "analyze/libc.h"
 #include "analyze/timeouts.h"
 #include "analyze/wake_chain.h"
@@ -8,6 +9,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,9 +39,11 @@ struct row {
     uint32_t child;            /* its name */
     uint32_t summed, inferred; /* no gaps: the key is compared as bytes */
     uint64_t ns, spans;
-    uint32_t first, ender; /* the child that it waited for first, as text and as the one that ended that */
-    int others, enders;    /* there are more of them */
-    uint32_t meanwhile;    /* the place of most of it, and its time */
+    uint32_t first, ender;   /* the child that it waited for first, as text and as the one that ended that */
+    int others, enders;      /* there are more of them */
+    uint32_t tasks, wakers;  /* of one name: how many there are, ... */
+    uint32_t one, one_waker; /* ... and the first of them */
+    uint32_t meanwhile;      /* the place of most of it, and its time */
     uint64_t meanwhile_ns;
     const char *state; /* what it was there; NULL: this and that */
 };
@@ -52,6 +56,8 @@ struct rows {
     struct wake_chain chain;
     struct map place_of; /* {row, where} -> its index in places + 1 */
     VEC(struct place) places;
+    uint32_t *kin; /* kin.h */
+    struct kin_seen tasks, wakers;
 };
 
 struct lookup {
@@ -206,6 +212,22 @@ static void add_child(struct row *row, const struct wait *w)
     row->enders |= row->ender != w->waker_task;
 }
 
+/* Which of those that the row is of it was, and which of those that ended the wait. */
+static void add_kin(struct rows *r, uint32_t id, uint32_t task, uint32_t waker)
+{
+    struct row *row = &r->list.a[id - 1];
+
+    row->one = row->one ? row->one : task;
+    row->one_waker = row->one_waker ? row->one_waker : waker;
+    row->tasks += (uint32_t)kin_add(&r->tasks, id, task);
+    row->wakers += row->waker ? (uint32_t)kin_add(&r->wakers, id, waker) : 0;
+}
+
+static uint32_t kin_of(const struct rows *r, uint32_t task)
+{
+    return task <= r->s->tasks.list.n ? r->kin[task] : task;
+}
+
 static void collect(struct rows *r)
 {
     const struct store *s = r->s;
@@ -215,7 +237,7 @@ static void collect(struct rows *r)
     for (size_t i = 0; i < s->events.n; i++) {
         const struct event *ev = &s->events.a[i];
         const struct wait *w = waits_get(&s->waits, ev->attr);
-        struct row key = {.task = ev->task};
+        struct row key = {.task = kin_of(r, ev->task)};
 
         if (ev->kind != EVENT_OFFCPU)
             continue;
@@ -224,7 +246,7 @@ static void collect(struct rows *r)
         if (w) {
             key.reason = w->reason;
             key.what = w->what;
-            key.waker = w->waker_task;
+            key.waker = kin_of(r, w->waker_task);
             key.irq = timeouts[i] ? BY_TIMER : w->irq;
             key.inferred = (uint32_t)waits_inferred(s, w->waker_stack);
             key.waker_where = waits_place(s, w->waker_stack);
@@ -238,6 +260,7 @@ static void collect(struct rows *r)
                 key.what = 0;
         }
         m.row = add(r, &key, ev);
+        add_kin(r, m.row, ev->task, w ? w->waker_task : 0);
         if (w && key.reason == WAIT_CHILD)
             add_child(&r->list.a[m.row - 1], w);
         wake_chain_follow(&r->chain, ev, add_place, &m);
@@ -286,11 +309,26 @@ static void say_more(char **text, const char *more)
     *text = whole;
 }
 
+/* "thrreq, 966 threads" where it is several. */
+static void fill_kin(const struct store *s, uint32_t one, uint32_t n, union table_cell *name,
+                     union table_cell *tid)
+{
+    const struct task *k = one && one <= s->tasks.list.n ? &s->tasks.list.a[one - 1] : NULL;
+    char more[32];
+
+    fill_task(s, one, name, tid);
+    if (n < 2 || !k)
+        return;
+    snprintf(more, sizeof(more), ", %u %s", n, k->pid == k->tid ? "processes" : "threads");
+    say_more(&name->text, more);
+    tid->count = 0;
+}
+
 static void fill(union table_cell *c, const struct rows *r, const struct row *row)
 {
     const struct store *s = r->s;
 
-    fill_task(s, row->task, &c[THREAD], &c[TID]);
+    fill_kin(s, row->one, row->tasks, &c[THREAD], &c[TID]);
     c[NS].count = row->ns;
     c[SHARE].share = r->sum ? (double)row->ns / (double)r->sum : 0;
     c[SPANS].count = row->spans;
@@ -299,7 +337,10 @@ static void fill(union table_cell *c, const struct rows *r, const struct row *ro
     if (row->others)
         say_more(&c[WHAT].text, " and others");
     c[WHERE].text = text(s, row->where);
-    fill_task(s, row->ender ? row->ender : row->waker, &c[WAKER], &c[WAKER_TID]);
+    if (row->ender)
+        fill_task(s, row->ender, &c[WAKER], &c[WAKER_TID]);
+    else
+        fill_kin(s, row->waker ? row->one_waker : 0, row->wakers, &c[WAKER], &c[WAKER_TID]);
     if (row->enders) {
         say_more(&c[WAKER].text, " and others");
         c[WAKER_TID].count = 0;
@@ -328,7 +369,7 @@ static void fill(union table_cell *c, const struct rows *r, const struct row *ro
 
 void waits_top(struct table *t, const struct session *s, size_t limit)
 {
-    struct rows r = {.s = &s->store};
+    struct rows r = {.s = &s->store, .kin = kin_find(&s->store)};
 
     table_init(t, columns, ARRAY_SIZE(columns));
     wake_chain_init(&r.chain, &s->store);
@@ -342,6 +383,9 @@ void waits_top(struct table *t, const struct session *s, size_t limit)
         else
             fill(table_add(t), &r, &r.list.a[i]);
     }
+    free(r.kin);
+    kin_seen_release(&r.tasks);
+    kin_seen_release(&r.wakers);
     vec_release(&r.list);
     index_release(&r.index);
     map_release(&r.place_of);

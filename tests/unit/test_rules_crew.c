@@ -3,6 +3,7 @@
 #include "rules_fixture.h"
 
 #include "analyze/report.h"
+#include "analyze/waits_top.h"
 
 /* "A worker ..." */
 static const struct finding *titled(const struct rules_case *x, const char *title)
@@ -244,6 +245,32 @@ static void short_threads(void **state)
         assert_string_not_equal(x->f.list.a[i].id, "lock-wait");
 }
 
+/* What many of one name end, and what many of one name wait for, is a row each. */
+static void rows_of_many(void **state)
+{
+    struct rules_case *x = *state;
+    struct table t;
+
+    for (unsigned i = 0; i < 40; i++) {
+        uint32_t w = worker(x, 1000 + i);
+
+        case_wait(x, x->lead, NATIVE({"main", "a.c"}), i * 100, 50,
+                  (struct waiting){.reason = WAIT_FUTEX, .waker = w, .what = "futex 0x10"});
+        if (i < 30)
+            case_wait(x, w, NATIVE({"work", "a.c"}), i * 100, 10, (struct waiting){.reason = WAIT_SLEEP});
+    }
+    waits_top(&t, &x->s, 0);
+    assert_int_equal(table_rows(&t), 2);
+    assert_string_equal(t.cells.a[0].text, "python3");
+    assert_int_equal(t.cells.a[1].count, 10);
+    assert_int_equal(t.cells.a[2].count, 2 * SEC);
+    assert_string_equal(t.cells.a[8].text, "work, 40 threads");
+    assert_int_equal(t.cells.a[9].count, 0);
+    assert_string_equal(t.cells.a[t.ncolumns + 0].text, "work, 30 threads");
+    assert_int_equal(t.cells.a[t.ncolumns + 4].count, 30);
+    table_release(&t);
+}
+
 /* The same of processes, which are mostly in becoming one; and few of them, or long ones, are none. */
 static void short_processes(void **state)
 {
@@ -275,9 +302,9 @@ static void short_processes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(joined),      T(bars),          T(server),
-                                       T(workers_gil), T(idle_pool),     T(processes_work),
-                                       T(no_crew),     T(short_threads), T(short_processes)};
+    const struct CMUnitTest tests[] = {T(joined),       T(bars),           T(server),  T(workers_gil),
+                                       T(idle_pool),    T(processes_work), T(no_crew), T(short_threads),
+                                       T(rows_of_many), T(short_processes)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
