@@ -124,6 +124,21 @@ assert abs(s["duration_s"] - 3) < 1e-6, s["duration_s"]'
     diff - <("$WPROF" export s) <<<$'a;f 7\na;g 5'
 }
 
+@test "import perf-script: a thread's name that ends in a number, tracepoints without a period and with their fields" {
+    printf '%s\n' 'GC Thread 1 23046 [001] 72048.733076: sched:sched_switch: prev_comm=a prev_pid=1 ==> next_comm=b' \
+        '	ff01 f+0x41 ([kernel.kallsyms])' '' 'GC Thread 1 23046/23047 72048.833076:  sched:sched_switch: ' \
+        '	ff01 f+0x41 ([kernel.kallsyms])' '' 'main 23040 72048.933076: sched:sched_switch:' '	ff01 f+0x41 ([kernel.kallsyms])' '' \
+        'worker 3  77 [000] 72049.1:   250000 sched:sched_switch: ' '	ff01 f+0x41 ([kernel.kallsyms])' '' >x
+    run -0 --separate-stderr "$WPROF" import -o s x
+    [[ $stderr != *"makes no sense"* && $stderr == *"left out: 1 tracepoint's own fields"* ]] || { echo "$stderr"; false; }
+    diff - <("$WPROF" export s) <<'END'
+GC_Thread_1;f 2
+main;f 1
+worker_3;f 250000
+END
+    diff - <("$WPROF" query -f csv s "SELECT DISTINCT tid FROM tasks WHERE tid ORDER BY tid" | tail -n +2) <<<$'77\n23040\n23046\n23047'
+}
+
 @test "import perf-script: nothing in it" {
     : >empty
     run -3 "$WPROF" import --from perf-script -o s empty

@@ -113,13 +113,16 @@ static int is_record(const char *p, const char *end)
     return end - p > 12 && !memcmp(p, "PERF_RECORD_", 12);
 }
 
-/* [cpu] time: period event: -- as far as they are there. 0: an event or a time is. */
+/* [cpu] time: period event: -- as far as they are there, in this order. 0: an event or a time is. A number
+ * before a CPU or time is no period: it is the id, and what was taken for one is a part of the comm. */
 static int fields(const char *p, const char *end, struct header *h)
 {
     int found = -1;
     uint64_t v;
 
     h->rest = end;
+    h->period = 1;
+    h->period_told = 0;
     while (p < end) {
         const char *to, *digits;
 
@@ -131,10 +134,14 @@ static int fields(const char *p, const char *end, struct header *h)
             return 0;
         }
         if (*p == '[' && to > p + 2) {
+            if (h->period_told)
+                return -1;
             digits++;
             if (!number(&digits, to, &v))
                 h->cpu = (uint16_t)v;
         } else if (!time_of(p, to, &h->ts)) {
+            if (h->period_told)
+                return -1;
             found = 0;
         } else if (!number(&digits, to, &v) && digits == to) {
             h->period = v ? v : 1;
@@ -219,6 +226,17 @@ static void take_frame(struct perf_script *x, const char *line, size_t n)
         import_count(x->out.st, IMPORT_LOST, "line that is no frame|lines that are no frames", 1);
 }
 
+/* Behind the event: a stack's only line, or what a tracepoint tells. */
+static void take_rest(struct perf_script *x, const char *rest, size_t n)
+{
+    struct perf_frames_run run;
+
+    if (!perf_frames_get(&x->frames, rest, n, x->java, &run))
+        *vec_push(&x->lines) = run;
+    else
+        import_count(x->out.st, IMPORT_LEFT, "tracepoint's own fields|tracepoints' own fields", 1);
+}
+
 static void begin_sample(struct perf_script *x, const struct header *h, const char *end)
 {
     finish_sample(x);
@@ -241,7 +259,7 @@ static void begin_sample(struct perf_script *x, const struct header *h, const ch
                                .kind = EVENT_SAMPLE};
     x->whole = h->rest < end || h->period_told;
     if (h->rest < end)
-        take_frame(x, h->rest, (size_t)(end - h->rest));
+        take_rest(x, h->rest, (size_t)(end - h->rest));
 }
 
 static void take_line(struct perf_script *x, const char *line, size_t n)
