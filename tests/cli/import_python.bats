@@ -75,6 +75,27 @@ END
     [[ $output == *"austin recorded with --full"* ]]
 }
 
+@test "import austin: what its version 1.0 wrote, of threads, of processes, of all metrics" {
+    printf '%s\n' 'Thread 5654391d6e40;<module> (p.py);L11;join (/lib/python3.8/threading.py);L1011 2110' \
+        'Thread 55f5036d28f0;outer (p.py);L6; (p.py);L5 300' 'Thread 5654391d6e40 90' >plain
+    "$WPROF" -q import -o old plain
+    grep -q 'recorded by austin' old/meta.json
+    diff - <("$WPROF" export old) <<'END'
+python;Thread 55f5036d28f0;outer (p.py); (p.py) 300
+python;Thread 5654391d6e40;<module> (p.py);join (threading.py) 2110
+python;Thread 5654391d6e40;[no stack] 90
+END
+    "$WPROF" show --by line old | grep -q 'join (threading.py:1011)\|threading.py.*1011'
+    sed 's/^/Process 7167;/' plain | "$WPROF" -q import -o children -
+    [ "$("$WPROF" query -f csv children "SELECT DISTINCT pid FROM tasks" | tail -1)" = 7167 ]
+    printf '%s\n' 'Thread 55f5036d28f0;a (p.py);L6 0 3420 0' 'Thread 55f5036d28f0;a (p.py);L6 5735 0 0' \
+        'Thread 55f503657e40 2153 0 -11548' >full
+    "$WPROF" -q import -o full.time full
+    [ "$(samples full.time)" = 7888 ]
+    "$WPROF" -q import --event memory -o full.memory full
+    [ "$(samples full.memory)" = 3420 ]
+}
+
 @test "import austin: all metrics at once, and what its first versions wrote" {
     old=$ROOT/tests/fuzz/corpus/austin/old
     "$WPROF" import -o s "$old"

@@ -5,6 +5,10 @@
  * (net.py);L12", or "net.py:forward;L12"; from 3.6 on the interpreter stands before the thread, T0:13; from 4
  * on this is what mojo2austin makes of its binary form. The value is microseconds, or bytes (mode memory), or
  * all at once (mode full): "microseconds,idle,bytes".
+ *
+ * Up to 1 nothing is said of the run, threads stand as "Thread 55f5036d28f0" (pthread_self()), below "Process
+ * 12" with --children, and mode full has "microseconds +memory -memory" (austin(1) of 1.0), the last not
+ * above 0.
  */
 #include "exchange/import/folded_line.h"
 #include "exchange/import/lanes.h"
@@ -181,6 +185,37 @@ static uint32_t tid_of(struct austin *x, const char *text)
     return lanes_narrow(&x->lanes, 1ull << 63 | strtab_add(&x->threads, text));
 }
 
+/* "Thread 55f5036d28f0", "Process 12;Thread 55f5036d28f0". */
+static int is_old(const char *s, size_t n)
+{
+    return (n > 7 && !memcmp(s, "Thread ", 7)) || (n > 8 && !memcmp(s, "Process ", 8));
+}
+
+/* The same as task_of(). */
+static uint32_t old_task(struct austin *x, const char **s, const char *end)
+{
+    const char *p = *s, *to;
+    uint32_t pid = 1, tid; /* 1: where it is not told */
+    char *text;
+
+    if (!memcmp(p, "Process ", 8)) {
+        to = memchr(p, ';', (size_t)(end - p));
+        pid = to ? line_of(p + 8, (size_t)(to - p - 8)) : 0;
+        if (!pid || end - to < 8 || memcmp(to + 1, "Thread ", 7) != 0)
+            return 0;
+        p = to + 1;
+    }
+    to = memchr(p, ';', (size_t)(end - p));
+    to = to ? to : end;
+    text = mem_strndup(p, (size_t)(to - p));
+    tid = tid_of(x, text + 7);
+    lanes_name(&x->lanes, pid, tid, text);
+    lanes_name(&x->lanes, pid, 0, "python");
+    free(text);
+    *s = to < end ? to + 1 : end;
+    return lanes_task(&x->lanes, pid, tid);
+}
+
 /* "P12;T13" at *s, which goes on behind it. 0: there is none. */
 static uint32_t task_of(struct austin *x, const char **s, const char *end)
 {
@@ -188,6 +223,8 @@ static uint32_t task_of(struct austin *x, const char **s, const char *end)
     uint32_t pid, tid;
     char *text;
 
+    if (is_old(*s, (size_t)(end - *s)))
+        return old_task(x, s, end);
     if (!semicolon || **s != 'P' || semicolon + 1 >= end || semicolon[1] != 'T')
         return 0;
     pid = line_of(*s + 1, (size_t)(semicolon - *s - 1));
@@ -236,13 +273,32 @@ static int value_of(struct austin *x, const char *s, const char *end, int64_t *v
     return 0;
 }
 
+/* "2153 0 -11548" at the end of s[0..n): what is wanted of it, and where it begins. 0: it is no such. */
+static int old_full(struct austin *x, const char *s, size_t n, int64_t *v, const char **end)
+{
+    const char *to = s + n, *from = to;
+    int64_t part[3];
+
+    if (!is_old(s, n))
+        return 0;
+    for (int i = 3; i--; to = from) {
+        from = memrchr(s, ' ', (size_t)(to - s));
+        if (!from || signed_number(from + 1, to, &part[i]))
+            return 0;
+    }
+    x->full = 1;
+    *v = x->metric == METRIC_MEMORY ? part[1] + part[2] : part[0];
+    *end = from;
+    return 1;
+}
+
 static int take_sample(struct austin *x, const char *s, size_t n)
 {
     const char *end = memrchr(s, ' ', n);
     struct event ev = {.kind = EVENT_SAMPLE};
     int64_t value;
 
-    if (!end || value_of(x, end + 1, s + n, &value))
+    if (!end || (!old_full(x, s, n, &value, &end) && value_of(x, end + 1, s + n, &value)))
         return -1;
     ev.task = task_of(x, &s, end);
     if (!ev.task)
@@ -334,6 +390,16 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     return rc;
 }
 
+/* A sample of the oldest versions: a frame has its line behind it. */
+static int begins_old(const char *p, const char *end)
+{
+    const char *eol = memchr(p, '\n', (size_t)(end - p)), *line;
+    size_t n = (size_t)((eol ? eol : end) - p);
+
+    line = is_old(p, n) ? memmem(p, n, ");L", 3) : NULL;
+    return line && is_line(line + 2, line + 4);
+}
+
 /* "# austin: 3.7.0", or a sample; its binary form is said to be that. */
 static int probe(const char *head, size_t n)
 {
@@ -347,6 +413,8 @@ static int probe(const char *head, size_t n)
         p = memchr(p, '\n', (size_t)(end - p));
         p = p ? p + 1 : end;
     }
+    if (begins_old(p, end))
+        return 1;
     if (end - p < 5 || *p++ != 'P' || *p < '1' || *p > '9')
         return 0;
     p += strspn(p, "0123456789");
