@@ -2,6 +2,7 @@
 #include "record_repeat.h"
 
 #include "base/log.h"
+#include "base/shell.h"
 #include "model/session.h"
 #include "platform/clock.h"
 #include "platform/identity.h"
@@ -144,10 +145,14 @@ static int run_all(struct repeat *x, struct err *e)
 
 static void say_next(const struct repeat *x)
 {
+    struct buf dir = {0};
+
+    shell_word(&dir, x->dir);
     if (x->how->against)
-        log_info("next: wprof diff %s/base %s/new", x->dir, x->dir);
+        log_info("next: wprof diff %s/base %s/new", buf_str(&dir), buf_str(&dir));
     else
-        log_info("next: wprof diff BASE %s", x->dir);
+        log_info("next: wprof diff BASE %s", buf_str(&dir));
+    buf_release(&dir);
 }
 
 static int split_against(struct repeat *x, struct err *e)

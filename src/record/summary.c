@@ -2,6 +2,7 @@
 #include "record/summary.h"
 
 #include "base/map.h"
+#include "base/shell.h"
 #include "base/units.h"
 #include "model/frames.h"
 
@@ -109,6 +110,7 @@ void summary_text(struct buf *out, const struct recorder_report *r, const struct
                   const struct quality *q, const struct summary_wait *w)
 {
     char size[32], time[32], share[32];
+    struct buf path = {0};
 
     buf_addf(out, "%s  (%s, %s, %s)\n", r->path,
              units_duration(time, sizeof(time), r->meta->end_mono - r->meta->start_mono),
@@ -120,9 +122,11 @@ void summary_text(struct buf *out, const struct recorder_report *r, const struct
     if (w->text.len)
         buf_addf(out, "  waited    %7s  %s\n", units_share(share, sizeof(share), w->share),
                  buf_str(&w->text));
+    shell_word(&path, r->path);
     buf_addf(
         out,
         "  next      wprof report %s\n            wprof show %s\n            wprof render --format html -o "
         "page.html %s\n",
-        r->path, r->path, r->path);
+        buf_str(&path), buf_str(&path), buf_str(&path));
+    buf_release(&path);
 }
