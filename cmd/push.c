@@ -145,14 +145,38 @@ static void say_body(const struct http_answer *a)
                  (unsigned long long)a->body_left);
 }
 
-/* A collector's answer is {"ok": true, ...}: it may be false whatever the status is. */
-static int is_refusal(const struct buf *body)
+/* A collector's answer is {"ok": true, ...}: it may be false whatever the status is. A page is none: somebody
+ * else answered, who asks for a login. NULL: it took it. Static. */
+static const char *refusal(const struct buf *body)
 {
-    struct json_doc *doc = json_parse(buf_str(body), body->len, NULL);
-    int refused = doc && !json_get_bool(json_root(doc), "ok", 1);
+    const char *text = buf_str(body);
+    struct json_doc *doc;
+    int ok;
 
+    text += strspn(text, " \t\r\n");
+    if (*text == '<')
+        return "but with a page, as no collector does";
+    doc = json_parse(buf_str(body), body->len, NULL);
+    ok = !doc || json_get_bool(json_root(doc), "ok", 1);
+    if (!doc && *text)
+        log_warn("the answer is no JSON: is it a collector's?");
     json_free(doc);
-    return refused;
+    return ok ? NULL : "but says that it is not ok";
+}
+
+/* Whether it was taken: 0, -1 with `e`. */
+static int judge(const struct http_request *r, const struct http_answer *a, const char *shown, struct err *e)
+{
+    const char *why;
+
+    if (a->location.len)
+        return err_set(e,
+                       "%s: not taken, the server answers %ld: it wants it sent to %s, which is not followed",
+                       shown, a->status, buf_str(&a->location));
+    if (a->status < 200 || a->status > 299)
+        return err_set(e, "%s: not taken, the server answers %ld", shown, a->status);
+    why = r->nparts ? refusal(&a->body) : NULL;
+    return why ? err_set(e, "%s: not taken, the server answers %ld, %s", shown, a->status, why) : 0;
 }
 
 /* Seconds before try number `n` + 1. */
@@ -224,12 +248,8 @@ static int push(const struct push_opts *o, const char *url, const struct session
     }
     if (!rc) {
         say_body(&a);
-        if (a.status < 200 || a.status > 299)
-            rc = err_set(e, "%s: not taken, the server answers %ld", buf_str(&shown), a.status);
-        else if (r.nparts && is_refusal(&a.body))
-            rc = err_set(e, "%s: not taken, the server answers %ld, but says that it is not ok",
-                         buf_str(&shown), a.status);
-        else
+        rc = judge(&r, &a, buf_str(&shown), e);
+        if (!rc)
             log_info("%s, %s: taken (%ld)", p.name, units_size(size, sizeof(size), p.size), a.status);
     }
     http_answer_release(&a);

@@ -2,6 +2,8 @@
 #include "platform/http.h"
 
 #include "base/mem.h"
+#include "base/units.h"
+#include "platform/clock.h"
 #include "platform/symbols.h"
 
 #include <curl/curl.h>
@@ -46,6 +48,8 @@ struct sending {
     const struct http_request *request;
     struct http_answer *answer;
     uint64_t at; /* bytes of the file that were read */
+    curl_off_t moved;
+    uint64_t moved_at; /* CLOCK_MONOTONIC; 0: nothing began yet */
     char why[CURL_ERROR_SIZE];
 };
 
@@ -106,6 +110,21 @@ static size_t take(char *p, size_t size, size_t n, void *arg)
     return all;
 }
 
+/* About once a second, and whenever something moves. Not 0: given up, as nothing did for long. (libcurl's own
+ * limit, CURLOPT_LOW_SPEED_TIME, looks at an average of the last seconds: it would wait for those, too.) */
+static int watch(void *arg, curl_off_t all_in, curl_off_t in, curl_off_t all_out, curl_off_t out)
+{
+    struct sending *s = arg;
+    uint64_t now = clock_monotonic();
+
+    (void)all_in, (void)all_out;
+    if (!s->moved_at || s->moved != in + out) {
+        s->moved = in + out;
+        s->moved_at = now;
+    }
+    return now - s->moved_at > s->request->stall_ns;
+}
+
 /* ---- the request ---- */
 
 static void set_file(struct sending *s)
@@ -164,8 +183,9 @@ static void set(struct sending *s)
     s->api.easy_setopt(s->curl, CURLOPT_USERAGENT, "wprof");
     s->api.easy_setopt(s->curl, CURLOPT_ERRORBUFFER, s->why);
     s->api.easy_setopt(s->curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->stall_ns / 1000000));
-    s->api.easy_setopt(s->curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* bytes a second */
-    s->api.easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, (long)(r->stall_ns / 1000000000 + 1));
+    s->api.easy_setopt(s->curl, CURLOPT_NOPROGRESS, 0L);
+    s->api.easy_setopt(s->curl, CURLOPT_XFERINFOFUNCTION, watch);
+    s->api.easy_setopt(s->curl, CURLOPT_XFERINFODATA, s);
     s->api.easy_setopt(s->curl, CURLOPT_WRITEFUNCTION, take);
     s->api.easy_setopt(s->curl, CURLOPT_WRITEDATA, s);
     if (r->ca_file)
@@ -183,6 +203,7 @@ static int may_help(CURLcode code)
     switch (code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_ABORTED_BY_CALLBACK: /* watch() */
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
     case CURLE_GOT_NOTHING:
@@ -199,13 +220,19 @@ static int perform(struct sending *s, struct err *e)
     struct http_answer *a = s->answer;
     CURLcode code = s->api.easy_perform(s->curl);
     curl_off_t after = 0;
+    char ns[32], *to = NULL;
 
     if (code) {
         a->again = may_help(code);
+        if (code == CURLE_ABORTED_BY_CALLBACK)
+            return err_set(e, "nothing moved for %s", units_duration(ns, sizeof(ns), s->request->stall_ns));
         return err_set(e, "%s", s->why[0] ? s->why : s->api.easy_strerror(code));
     }
     s->api.easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &a->status);
     s->api.easy_getinfo(s->curl, CURLINFO_RETRY_AFTER, &after);
+    s->api.easy_getinfo(s->curl, CURLINFO_REDIRECT_URL, &to);
+    if (to)
+        http_shown(to, &a->location);
     a->retry_after = after > 0 ? (uint64_t)after : 0;
     a->again = a->status == 429 || a->status >= 500;
     return 0;

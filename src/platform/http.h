@@ -32,6 +32,7 @@ struct http_answer {
     uint64_t retry_after; /* seconds that the server asks for; 0: it asks for none */
     struct buf body;      /* at most HTTP_BODY_MAX bytes */
     uint64_t body_left;   /* that came beyond them */
+    struct buf location;  /* where a redirect, which is not followed, leads, as http_shown(); else empty */
     int again;            /* another try may do: nobody answered, or the server is busy (429, 5xx) */
 };
 

@@ -6,6 +6,7 @@
 void http_answer_release(struct http_answer *a)
 {
     buf_release(&a->body);
+    buf_release(&a->location);
 }
 
 void http_shown(const char *url, struct buf *out)

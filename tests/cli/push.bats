@@ -48,6 +48,9 @@ assert eval(sys.argv[2]), r' "$1" "$2"
     echo full >got/answers
     run -3 "$WPROF" push "http://$at/api/v1/collector/upload" s
     [[ $output == *"not taken, the server answers 200, but says that it is not ok"* && $output == *"disk full"* ]]
+    echo page >got/answers # a login that stands before it
+    run -3 "$WPROF" push "http://$at/api/v1/collector/upload" s
+    [[ $output == *"not taken, the server answers 200, but with a page, as no collector does"* ]]
 }
 
 @test "put: the archive as pack makes it; what stands behind ? is sent and shown nowhere" {
@@ -90,7 +93,7 @@ assert eval(sys.argv[2]), r' "$1" "$2"
     [[ $output == *"not taken, the server answers 403"* && $output != *again* ]]
     printf '302\n' >got/answers
     run -3 "$WPROF" push "http://$at/x" s
-    [[ $output == *"the server answers 302"* ]]
+    [[ $output == *"the server answers 302: it wants it sent to http://$at/elsewhere, which is not followed"* && $output != *geheim* ]]
     [ "$(ls got/*.json | wc -l)" = 7 ] # nobody went elsewhere
     printf '400\n' >got/answers
     run -3 --separate-stderr "$WPROF" push "http://$at/x" s
@@ -99,6 +102,13 @@ assert eval(sys.argv[2]), r' "$1" "$2"
     server=
     run -3 "$WPROF" push --retries 0 "http://$at/x" s
     [[ $output == *"http://$at/x: "* ]]
+}
+
+@test "a server that does not answer is given up, and asked again" {
+    serve
+    printf 'hang\n200\n' >got/answers
+    run -0 "$WPROF" push --retries 1 --timeout 300ms "http://$at/x" s
+    [[ $output == *"nothing moved for 300 ms: again in 1 s"*"taken (200)"* ]] || { echo "$output"; false; }
 }
 
 @test "https: a certificate that nobody vouches for is refused at once; --ca-file vouches" {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server for tests: collector.py DIR [CERT KEY]. It writes its port to DIR/port, each request to DIR/N.json (method,
 path, headers, and the parts of a form or the body in DIR/N.NAME), and answers with the statuses in DIR/answers, one a line:
-"503", "503 7" (Retry-After), "302", "full" (200, but not ok), "400" with an answer of 70,000 bytes; 200 when there are no more."""
+"503", "503 7" (Retry-After), "302", "full" (200, but not ok), "page" (200, HTML), "hang" (nothing, until the client leaves), "400" with an
+answer of 70,000 bytes; 200 when there are no more."""
 import email, email.policy, http.server, json, os, ssl, sys
 
 where = sys.argv[1]
@@ -37,18 +38,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 todo = f.read().splitlines()
         except FileNotFoundError:
             todo = []
+        if todo and todo[0] == "hang":
+            with open(f"{where}/answers", "w") as f:
+                f.write("\n".join(todo[1:]))
+            self.connection.settimeout(120)
+            self.close_connection = not self.rfile.read(1)
+            return
         status, *after = (todo[0] if todo else "200").split()
         with open(f"{where}/answers", "w") as f:
             f.write("\n".join(todo[1:]))
         texts = {"200": b'{"ok": true, "session_id": "x"}', "full": b'{"ok": false, "error": "disk full"}',
+                 "page": b"<!DOCTYPE html><title>Log in</title>",
                  "400": b"x" * 70000}
         text = texts.get(status, b"no \x1b[31mluck")
-        status = "200" if status == "full" else status
+        status = "200" if status in ("full", "page") else status
         self.send_response(int(status))
         for seconds in after:
             self.send_header("Retry-After", seconds)
         if status == "302":
-            self.send_header("Location", "/elsewhere")
+            self.send_header("Location", "/elsewhere?key=geheim")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
