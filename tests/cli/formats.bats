@@ -40,6 +40,26 @@ need_node() {
     diff <("$WPROF" query -f csv p "select name, pid, tid from tasks") <("$WPROF" query -f csv s "select name, pid, tid from tasks")
 }
 
+@test "formats: threads, the kernel's functions and Python's frozen ones come back" {
+    printf '%s\n' 'app one 12/13 1.5: 1 cycles: ' '	ff05 do_read ([kernel.kallsyms])' '	7f01 main (/bin/app)' '' \
+        'app; 2 12/14 1.5: 1 cycles: ' '	7f02 work (/bin/app)' '' 'app 12/12 1.5: 1 cycles: ' '	7f02 work (/bin/app)' '' >x
+    "$WPROF" -q import --force -o k x
+    for f in pprof speedscope; do
+        "$WPROF" -q export -f $f -o k.$f k
+        "$WPROF" -q import --force -o k.back k.$f
+        diff <("$WPROF" query -f csv k "SELECT name, pid, tid FROM tasks ORDER BY tid") <("$WPROF" query -f csv k.back "SELECT name, pid, tid FROM tasks ORDER BY tid")
+    done
+    "$WPROF" -q import --force -o k.back k.pprof
+    "$WPROF" export --kernel k.back | grep -q 'main;do_read_\[k\] 1$'
+    printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"wprof","shared":{"frames":[{"name":"load","file":"<frozen importlib._bootstrap>","line":3}]},"profiles":[{"type":"sampled","name":"p (x) (12) a (b) (13)","unit":"none","startValue":0,"endValue":1,"samples":[[0]],"weights":[1]}]}' >z
+    "$WPROF" -q import --force -o z.s z
+    [ "$("$WPROF" query -f csv z.s "SELECT name, pid, tid FROM tasks WHERE tid != pid" | tail -1)" = 'a (b),12,13' ]
+    [[ $("$WPROF" export z.s) == *'load (<frozen importlib._bootstrap>) 1' ]]
+    "$WPROF" -q export -f pprof -o z.pb z.s
+    "$WPROF" -q import --force -o z.s z.pb
+    [[ $("$WPROF" export z.s) == *'load (<frozen importlib._bootstrap>) 1' ]]
+}
+
 @test "formats: pprof's modules with their build ids, and how many samples there were, are taken" {
     python3 - <<'END'
 import gzip

@@ -60,6 +60,7 @@ struct mapping {
     uint64_t start, offset;
     uint32_t file;   /* strtab */
     uint32_t module; /* 0: it names no file */
+    int is_kernel;
 };
 
 /* A location's frames in `frames`, the outermost first. */
@@ -181,6 +182,15 @@ static void take_build_id(struct module *m, struct text t)
     m->build_id_len = (uint8_t)n;
 }
 
+/* "[kernel]", which is what we write, "[kernel.kallsyms]", "vmlinux-6.1.0", "nf_tables.ko.xz" */
+static int is_kernel(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *ko = strstr(name, ".ko");
+
+    return !strncmp(name, "[kernel", 7) || !strncmp(name, "vmlinux", 7) ||
+           !strncmp(name, "[guest.kernel", 13) || (ko && (!ko[3] || ko[3] == '.'));
+}
+
 static void take_mapping(struct pprof *x, struct cursor c)
 {
     struct module module = {.kind = MODULE_FILE, .fd = -1};
@@ -201,6 +211,7 @@ static void take_mapping(struct pprof *x, struct cursor c)
             take_build_id(&module, text_of(x, field.value));
     }
     module.path = m.file;
+    m.is_kernel = is_kernel(strtab_get(&x->s->strings, m.file));
     if (m.file)
         m.module = frames_add_module(&x->s->frames, &module);
     *vec_push(&x->mappings) = m;
@@ -214,17 +225,26 @@ static const struct mapping *mapping_of(const struct pprof *x, uint64_t mapping)
     return id && *id ? &x->mappings.a[*id - 1] : NULL;
 }
 
+/* "x.py", and what has no file: "<frozen importlib._bootstrap>", "<string>". */
+static int is_python(const char *path)
+{
+    size_t n = strlen(path);
+
+    return (n > 3 && !strcmp(path + n - 3, ".py")) || !strncmp(path, "<frozen ", 8) ||
+           !strcmp(path, "<string>") || !strcmp(path, "<stdin>");
+}
+
 static void push_frame(struct pprof *x, uint32_t name, uint32_t file, uint64_t line, const struct mapping *in)
 {
     const char *path = strtab_get(&x->s->strings, file);
-    size_t n = strlen(path);
     struct frame f = {.kind = FRAME_NATIVE, .func = name, .file = file};
 
-    if (n > 3 && !strcmp(path + n - 3, ".py")) {
+    if (is_python(path)) {
         f.kind = FRAME_PYTHON;
         x->python = 1;
     } else if (in) {
         f.module = in->module;
+        f.kind = in->is_kernel ? FRAME_KERNEL : FRAME_NATIVE;
     }
     f.line = line <= UINT32_MAX ? (uint32_t)line : 0;
     *vec_push(&x->frames) = frames_add(&x->s->frames, &f);

@@ -20,7 +20,8 @@ struct speedscope {
     struct event sample;  /* what the next one is like */
     struct lanes lanes;   /* of py-spy's profiles, which are threads */
     int by_pyspy, python;
-    double at; /* where it begins, in the profile's unit */
+    int by_wprof; /* a file of export's: profiles are threads, or whole stacks */
+    double at;    /* where it begins, in the profile's unit */
 };
 
 static double scale_of(const char *unit)
@@ -48,7 +49,8 @@ static void take_frames(struct speedscope *x, const struct json_value *list)
             f.func = strtab_add(&x->s->strings, "?");
         f.file = strtab_add(&x->s->strings, file);
         f.line = line <= UINT32_MAX ? (uint32_t)line : 0;
-        if (file && python_text_is_file(file, strlen(file)) && (x->by_pyspy || *file != '<')) {
+        if (file && python_text_is_file(file, strlen(file)) &&
+            (x->by_pyspy || *file != '<' || (x->by_wprof && !strncmp(file, "<frozen ", 8)))) {
             f.kind = FRAME_PYTHON;
             x->python = 1;
         }
@@ -180,11 +182,51 @@ static uint32_t pyspy_thread(struct speedscope *x, const char *name)
     return id;
 }
 
+/* "(12)" that ends at a blank or the text's end. *end: behind it. 0: it is none. */
+static uint32_t id_in(const char *p, const char **end)
+{
+    char *rest;
+    unsigned long v = *p == '(' && p[1] >= '1' && p[1] <= '9' ? strtoul(p + 1, &rest, 10) : 0;
+
+    if (!v || v > INT32_MAX || *rest != ')' || (rest[1] && rest[1] != ' '))
+        return 0;
+    *end = rest + 1;
+    return (uint32_t)v;
+}
+
+/* The thread of `python3 (12)`, or of `python3 (12) worker (13)`, as export writes them. 0: it is none, and
+ * the stacks are whole. */
+static uint32_t own_thread(struct speedscope *x, const char *name)
+{
+    const char *open = strchr(name, '('), *last = strrchr(name, '('), *end, *tail;
+    uint32_t pid = 0, tid;
+    char *text;
+
+    for (; open && !(pid = id_in(open, &end)); open = strchr(open + 1, '('))
+        ;
+    if (!pid || open == name)
+        return 0;
+    text = mem_strndup(name, (size_t)(open - name - 1));
+    lanes_name(&x->lanes, pid, 0, text);
+    free(text);
+    if (last == open)
+        return *end ? 0 : lanes_task(&x->lanes, pid, pid);
+    tid = id_in(last, &tail);
+    if (!tid || *tail || last < end + 2)
+        return 0;
+    text = mem_strndup(end + 1, (size_t)(last - end - 2));
+    lanes_name(&x->lanes, pid, tid, text);
+    free(text);
+    return lanes_task(&x->lanes, pid, tid);
+}
+
 static uint32_t task_of(struct speedscope *x, const char *name, uint32_t number)
 {
     struct task t = {.pid = number, .tid = number, .ns_pid = number, .ns_tid = number, .own_pid = number};
     uint32_t id = x->by_pyspy ? pyspy_thread(x, name) : 0;
 
+    if (x->by_wprof)
+        return own_thread(x, name);
     t.comm = strtab_add(&x->s->strings, name);
     return id ? id : tasks_add(&x->s->tasks, &t);
 }
@@ -213,6 +255,7 @@ static int take_all(struct speedscope *x, const struct json_value *root, struct 
     const struct json_value *profiles = json_get(root, "profiles");
     uint32_t number = 1; /* in the place of the pid that it hasn't */
 
+    x->by_wprof = !strcmp(json_get_str(root, "exporter", ""), "wprof");
     x->by_pyspy = !strncmp(json_get_str(root, "exporter", ""), "py-spy", 6);
     take_frames(x, json_get(json_get(root, "shared"), "frames"));
     for (const struct json_value *v = profiles ? profiles->child : NULL; v; v = v->next)
