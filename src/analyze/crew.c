@@ -7,8 +7,8 @@
 
 /* A main thread that is blocked for so much of the time that it had a CPU or needed none only waits. */
 #define IDLE_LEAST 0.8
-/* Others than those who work may end so much of its waits, and the processes that it started use so much of
- * a CPU for each second that its threads do. */
+/* Others than those who work may end so much of its waits, or be what it waits for, and the processes that it
+ * started use so much of a CPU for each second that its threads do. */
 #define ELSEWHERE_MOST 0.3
 #define CHILDREN_MOST  0.5
 /* They work so much of the wall time in all; and each has this part of the most that one has of the CPU. */
@@ -32,7 +32,8 @@ struct did {
 
 /* What ends the main thread's waits. ns. */
 struct main_waits {
-    uint64_t all, by_crew, elsewhere, longest;
+    uint64_t all, by_crew, longest;
+    uint64_t elsewhere; /* others than the crew, or what it asked for itself */
 };
 
 struct crew {
@@ -45,11 +46,6 @@ struct crew {
     uint64_t children; /* CPU time of the processes that the main thread's started */
     struct main_waits main_waits;
 };
-
-static const struct wait *wait_of(const struct crew *c, const struct event *ev)
-{
-    return ev->kind == EVENT_OFFCPU ? waits_of_event(&c->s->store.waits, ev) : NULL;
-}
 
 /* Of the main thread's process, and not the main thread. */
 static int is_other(const struct crew *c, uint32_t task)
@@ -160,11 +156,29 @@ static uint64_t choose(struct crew *c)
     return (double)work >= WORK_LEAST * (double)c->wall ? cpu : 0;
 }
 
+/* The main thread waits for whatever comes: at a listening socket, for a signal, for an event that nobody
+ * sets, or sleeps for long. Short sleeps, and answers that it asked for, are its own doing. */
+static int is_for_others(const struct crew *c, const struct event *ev, uint64_t ns)
+{
+    switch (wait_reason_of(waits_of_event(&c->s->store.waits, ev))) {
+    case WAIT_SLEEP:
+        return (double)ns >= WAIT_LONG * (double)c->wall;
+    case WAIT_SOCKET:
+    case WAIT_POLL:
+    case WAIT_PIPE:
+    case WAIT_CHILD:
+        return crew_idle_is(c->idle, ev);
+    default:
+        return 1;
+    }
+}
+
 static void see_main(struct crew *c)
 {
     for (size_t i = 0; i < c->main->spans.n; i++) {
         const struct lead_span *x = &c->main->spans.a[i];
-        const struct wait *w = wait_of(c, &c->s->store.events.a[x->event]);
+        const struct event *ev = &c->s->store.events.a[x->event];
+        const struct wait *w = waits_of_event(&c->s->store.waits, ev);
         uint64_t ns = x->end - x->start;
         uint32_t by = w && !w->irq && w->waker_task <= c->s->store.tasks.list.n ? w->waker_task : 0;
 
@@ -172,8 +186,10 @@ static void see_main(struct crew *c)
             continue;
         c->main_waits.all += ns;
         c->main_waits.longest = ns > c->main_waits.longest ? ns : c->main_waits.longest;
-        c->main_waits.by_crew += by && c->in[by] ? ns : 0;
-        c->main_waits.elsewhere += by && !c->in[by] ? ns : 0;
+        if (by && c->in[by])
+            c->main_waits.by_crew += ns;
+        else if (by || !is_for_others(c, ev, ns))
+            c->main_waits.elsewhere += ns;
     }
 }
 

@@ -38,7 +38,6 @@ static void give_lanes(struct lead *l)
         if (t->lane == until.n)
             vec_push(&until);
         until.a[t->lane] = t->to;
-        l->life_ns += t->to - t->from;
     }
     vec_release(&until);
     qsort(l->threads.a, l->threads.n, sizeof(*l->threads.a), by_lane);
@@ -161,8 +160,20 @@ static void mark_tasks(struct lead *l, const struct store *s)
     map_release(&index);
 }
 
-static void take_idle(struct lead *l)
+/* How long they were there. A delay may begin before a worker is first seen: it begins when it is started. */
+static void measure(struct lead *l)
 {
+    for (size_t i = 0; i < l->threads.n; i++) {
+        struct lead_thread *t = &l->threads.a[i];
+
+        if (l->crew && t->spans.first < t->spans.end) {
+            uint64_t from = l->spans.a[t->spans.first].start, to = l->spans.a[t->spans.end - 1].end;
+
+            t->from = from < t->from ? from : t->from;
+            t->to = to > t->to ? to : t->to;
+        }
+        l->life_ns += t->to - t->from;
+    }
     for (size_t i = 0; i < l->spans.n; i++)
         if (l->spans.a[i].kind == LEAD_IDLE)
             l->idle_ns += l->spans.a[i].end - l->spans.a[i].start;
@@ -178,7 +189,7 @@ void lead_collect(struct lead *l, const struct session *s, const struct crew_idl
     mark_tasks(l, &s->store);
     add_events(l, s, idle, &samples, &shorts);
     part(l);
-    take_idle(l);
+    measure(l);
     l->lanes = wall ? (uint32_t)((l->life_ns + wall - 1) / wall) : 1;
     l->lanes = l->lanes ? l->lanes : 1;
     if (samples.n)

@@ -113,6 +113,28 @@ END
     "$WPROF" report --format json s | cmp - first
 }
 
+@test "report: of threads that are joined the lock that holds them up is named" {
+    need_tier_a
+    need_python
+    cat >joined.py <<'END'
+import threading, time
+lock = threading.Lock()
+def flush_log():
+    time.sleep(0.02)
+def work():
+    for _ in range(15):
+        with lock:
+            flush_log()
+threads = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+END
+    "$WPROF" record -q -o s --without topology -- "$PYTHON" joined.py
+    [ "$(of s 'int(d["workers"]["of"].split()[0]) > 1')" = True ]
+    [ "$(of s '0 < sum(p["ns"] for p in d["workers"]["parts"]) <= d["workers"]["ns"]')" = True ]
+    [[ $(of s 'by["lock-wait"]["title"]') == "A worker waits for a lock, held up in flush_log (joined.py:"* ]]
+}
+
 @test "report: several sessions, a file" {
     folded_session
     "$WPROF" import -o t x 2>/dev/null

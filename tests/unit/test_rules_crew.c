@@ -185,6 +185,19 @@ static void processes_work(void **state)
     titled(x, "The main thread waits for its data loader, whose workers are in slow_transform");
 }
 
+/* What the main thread asks for, or sleeps for again and again, is its own doing, whoever works beside it. */
+static void own_waits(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t nap = PY({"pace", "a.py"}), watch = worker(x, 11);
+
+    for (unsigned i = 0; i < 90; i++)
+        case_wait(x, x->lead, nap, i * 100, 95, (struct waiting){.reason = WAIT_SLEEP, .irq = 1});
+    case_samples(x, watch, PY({"watch", "a.py"}), 0, 50);
+    case_wait(x, watch, PY({"watch", "a.py"}), 1000, 9000, (struct waiting){.reason = WAIT_SLEEP});
+    assert_string_equal(case_found(x, "blocked")->title, "The main thread sleeps, in pace");
+}
+
 /* Threads that hardly work, one that the main thread wakes and one that sleeps and looks now and then, make
  * no crew; nor do others where the main thread is at work, too. */
 static void no_crew(void **state)
@@ -302,9 +315,9 @@ static void short_processes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(joined),       T(bars),           T(server),  T(workers_gil),
-                                       T(idle_pool),    T(processes_work), T(no_crew), T(short_threads),
-                                       T(rows_of_many), T(short_processes)};
+    const struct CMUnitTest tests[] = {T(joined),        T(bars),           T(server),         T(workers_gil),
+                                       T(idle_pool),     T(processes_work), T(no_crew),        T(own_waits),
+                                       T(short_threads), T(rows_of_many),   T(short_processes)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
