@@ -35,8 +35,9 @@ static const struct opt options[] = {
     OPT_LIST('p', "pid", struct topo_values, pids, "PID", "what is around this process; may be given again"),
     OPT_DURATION('d', "duration", struct topo_values, duration, "TIME", "0", NULL,
                  "look again and again for so long, and put all together"),
-    OPT_DURATION('i', "interval", struct topo_values, interval, "TIME", "1s", NULL,
-                 "between two looks of --duration"),
+    OPT_DURATION(
+        'i', "interval", struct topo_values, interval, "TIME", "0", NULL,
+        "between two looks: of --duration (1s without it), or, with --format ndjson, until it is stopped"),
     OPT_STRING(0, "root", struct topo_values, root, "DIR",
                "DIR/proc, DIR/sys and DIR/dev stand for this machine's"),
     OPT_LIST(0, "remote", struct topo_values, remotes, "[NAME=]FILE",
@@ -178,6 +179,11 @@ static int is_json(const struct topo_values *v)
     return !strcmp(v->format, "json") || are_lines(v);
 }
 
+static int is_repeated(const struct topo_values *v)
+{
+    return v->duration || v->interval;
+}
+
 /* The product of one graph. */
 static int produce(const struct graph *g, const struct topo_values *v, struct buf *out, struct err *e)
 {
@@ -289,6 +295,7 @@ static int look(struct looks *l, struct err *e)
 /* With a reader that reads nothing, when all looks are taken; and how often it is asked. */
 #define PATIENCE_NS 10000000000u
 #define TURN_NS     100000000u
+#define INTERVAL_NS 1000000000u
 
 /* The last line is finished, but whoever has asked us to end need not ask twice. */
 static int end_lines(struct looks *l, struct signals *s, int stop, struct err *e)
@@ -314,7 +321,8 @@ static int end_lines(struct looks *l, struct signals *s, int stop, struct err *e
 
 static int look_for(struct looks *l, struct err *e)
 {
-    uint64_t next = clock_monotonic(), end = next + l->values->duration;
+    const struct topo_values *v = l->values;
+    uint64_t next = clock_monotonic(), end = v->duration ? next + v->duration : UINT64_MAX;
     struct signals signals;
     int rc, stop = 0;
 
@@ -324,7 +332,7 @@ static int look_for(struct looks *l, struct err *e)
     while (!rc && !stop && next < end) {
         uint64_t now = clock_monotonic();
 
-        next += l->values->interval;
+        next += v->interval ? v->interval : INTERVAL_NS;
         if (next < now) /* a look takes longer than that: those in between are not made up for */
             next = now;
         if (next > end)
@@ -373,8 +381,8 @@ static int run(const struct topo_values *v, const struct pids *pids, const struc
     l.opts.limits.numa_busy = (double)v->numa_busy / 100;
     graph_init(&l.all);
     l.lines.fd = STDOUT_FILENO;
-    rc = v->duration ? look_for(&l, e) : look(&l, e);
-    if (!rc && !v->duration)
+    rc = is_repeated(v) ? look_for(&l, e) : look(&l, e);
+    if (!rc && !is_repeated(v))
         rc = topo_lines_end(&l.lines, e);
     if (!rc && !are_lines(v))
         rc = produce(&l.all, v, &l.out, e);
@@ -389,8 +397,12 @@ static int run(const struct topo_values *v, const struct pids *pids, const struc
 /* What would say nothing, or not what was asked for. */
 static int check_values(const struct topo_values *v, struct err *e)
 {
-    if (!v->interval)
-        return err_set(e, "--interval: 0 is too short");
+    if (v->interval && !v->duration && !are_lines(v))
+        return err_set(
+            e, "--interval: for how long? (--duration TIME; --format ndjson goes on until it is stopped)");
+    if (v->interval && !v->duration && v->output && strcmp(v->output, "-"))
+        return err_set(e, "--interval: lines that go on until they are stopped go to stdout, not to %s",
+                       v->output);
     if (!v->timeout)
         return err_set(e, "--timeout: 0 is too short");
     if (v->around && !*v->around)

@@ -86,6 +86,20 @@ END
     "$WPROF" show go | grep -q 'Only 3 samples: shares are rough'
 }
 
+@test "formats: speedscope's profiles of one unit are taken together, others not; what is left open ends with the profile" {
+    printf '%s' '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"}]},"profiles":[
+        {"type":"evented","name":"x","unit":"seconds","startValue":0,"endValue":3,"events":[{"type":"O","frame":0,"at":0.5},{"type":"O","frame":1,"at":1}]},
+        {"type":"sampled","name":"y","unit":"bytes","startValue":0,"endValue":3,"samples":[[0]],"weights":[3]},
+        {"type":"sampled","name":"z","unit":"milliseconds","startValue":0,"endValue":3,"samples":[[0]],"weights":[3]}]}' >units.speedscope.json
+    run -0 "$WPROF" import -o units units.speedscope.json
+    [[ $output == *"2 beginnings without an end"*"1 profile in another unit than the first"* ]] || { echo "$output"; false; }
+    diff <("$WPROF" export units) - <<'END'
+x;a 500000000
+x;a;b 2000000000
+z;a 3000000
+END
+}
+
 @test "formats: of the GPU each work counts once in pprof" {
     echo '{"traceEvents": [' >t.json
     for i in 1 2 3; do

@@ -102,6 +102,15 @@ END
     [ "$("$WPROF" export s)" = $'main 20\nmain;func1 100\nmain;func1;func2 300\nmain;func2 400' ]
 }
 
+@test "import callgrind: a file that ends before all that it says it has" {
+    printf 'events: Ir\nsummary: 1000\nfn=main\n1 400\nfn=cu' >cut
+    run -0 --separate-stderr "$WPROF" import -o s cut
+    [[ $stderr == *"600 costs that the file says it has, and no line of it: was it cut off?"* ]] || { echo "$stderr"; false; }
+    printf 'events: Ir\nfn=main\n1 400\nfn=b\n2 600\ntotals: 1000\n' >whole
+    run -0 --separate-stderr "$WPROF" import -o t whole
+    [[ $stderr != *"cut off"* ]]
+}
+
 @test "import callgrind: nothing in it" {
     printf 'events: Ir\nfn=main\n1 0\n' >none
     run -3 "$WPROF" import -o s none

@@ -161,7 +161,7 @@ END
     until_true 'test -s "$BATS_TEST_TMPDIR/got/port"' 30
     at=127.0.0.1:$(<"$BATS_TEST_TMPDIR/got/port")
     line=$(sed -n '/wprof topo .*ndjson |$/,/done$/p' "$ROOT/man/wprof-topo.1.md")
-    line=${line/wprof topo --duration 1h --interval 5s/'"$WPROF"' topo --pid $$ --duration 300ms --interval 100ms}
+    line=${line/wprof topo --interval 5s/'"$WPROF"' topo --pid $$ --duration 300ms --interval 100ms}
     (unset http_proxy ALL_PROXY all_proxy; eval "${line/collector:8080/$at}")
     kill "$server"
     "$PYTHON" - "$BATS_TEST_TMPDIR"/got/*.body <<'END'
@@ -311,6 +311,12 @@ assert not [n for n in json.load(open(sys.argv[1]))["nodes"] if sys.argv[1] in n
 @test "--duration: a reader that goes away ends it; so does the end of all processes asked for" {
     run -3 bash -c '"$WPROF" topo --duration 20s --interval 50ms --format ndjson 2>"$1" | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}' - "$BATS_TEST_TMPDIR/err"
     grep -q "Broken pipe" "$BATS_TEST_TMPDIR/err"
+    run -3 bash -c '"$WPROF" topo --interval 20ms --format ndjson 2>"$1" | head -n 3 | wc -l; exit ${PIPESTATUS[0]}' - "$BATS_TEST_TMPDIR/err"
+    [ "$output" = 3 ] # without --duration it goes on
+    grep -q "Broken pipe" "$BATS_TEST_TMPDIR/err"
+    run -2 "$WPROF" topo --interval 20ms
+    [[ $output == *"--interval: for how long?"* ]]
+    run -2 "$WPROF" topo --interval 20ms --format ndjson -o x
     sleep 1.5 &
     a=$!
     graph --pid $a --duration 20s --interval 100ms 2>"$BATS_TEST_TMPDIR/err"

@@ -283,6 +283,12 @@ static int make_samples(struct callgrind *x, struct meta *m, struct err *e)
         return err_set(e, "costs add up to more than 64 bits can hold");
     import_count(x->st, IMPORT_TOOK, "function|functions", x->graph.functions.n);
     import_count(x->st, IMPORT_TOOK, "call from one to another|calls from one to another", x->graph.edges.n);
+    if (x->told > x->own)
+        import_count(
+            x->st, IMPORT_LOST,
+            "cost that the file says it has, and no line of it: was it cut off?|costs that the file says it "
+            "has, and no line of it: was it cut off?",
+            x->told - x->own);
     describe(x, m, &stats);
     return 0;
 }

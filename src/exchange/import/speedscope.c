@@ -15,6 +15,7 @@ struct speedscope {
     struct import_stats *st;
     VEC(uint32_t) frames; /* of shared.frames */
     double scale;         /* of the profile's values */
+    const char *unit;     /* of the profiles that are taken: "time", "bytes", "none" */
     int is_ns;            /* they are ns as they are */
     VEC(double) carry;    /* by stack: what rounding left of its values */
     struct event sample;  /* what the next one is like */
@@ -146,6 +147,10 @@ static void take_evented(struct speedscope *x, const struct json_value *profile)
             import_count(x->st, IMPORT_LOST, "end without a beginning|ends without a beginning", 1);
         }
     }
+    if (open.n) { /* it goes on until the profile ends */
+        push(x, open.a[open.n - 1], json_get_f64(profile, "endValue", x->at) - x->at, "stack|stacks");
+        import_count(x->st, IMPORT_LOST, "beginning without an end|beginnings without an end", open.n);
+    }
     vec_release(&open);
 }
 
@@ -231,10 +236,25 @@ static uint32_t task_of(struct speedscope *x, const char *name, uint32_t number)
     return id ? id : tasks_add(&x->s->tasks, &t);
 }
 
+/* Of profiles in several units those in the first one's are taken; all units of time are one. */
+static int is_of_unit(struct speedscope *x, const char *unit)
+{
+    const char *of = scale_of(unit) != 1 || !strcmp(unit, "nanoseconds") ? "time" : unit;
+
+    if (!x->unit)
+        x->unit = of;
+    return !strcmp(x->unit, of);
+}
+
 static void take_profile(struct speedscope *x, const struct json_value *v, uint32_t number)
 {
     const char *type = json_get_str(v, "type", ""), *unit = json_get_str(v, "unit", "none");
 
+    if (!is_of_unit(x, unit)) {
+        import_count(x->st, IMPORT_LEFT,
+                     "profile in another unit than the first|profiles in another unit than the first", 1);
+        return;
+    }
     x->sample =
         (struct event){.kind = EVENT_SAMPLE, .task = task_of(x, json_get_str(v, "name", "profile"), number)};
     x->scale = scale_of(unit);
