@@ -9,9 +9,19 @@
 #include "model/quality.h"
 #include "render/text.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { FOLDED_BYTES = 60000, STACK_BYTES = 4000 };
+
+/* Null where nobody measured it. */
+static void put_known(struct json_writer *w, const char *key, uint64_t value, int known)
+{
+    if (known)
+        json_u64(w, key, value);
+    else
+        json_null(w, key);
+}
 
 /* What a session is about, and how well it was measured. */
 static void put_session(struct json_writer *w, const struct session *s)
@@ -22,14 +32,14 @@ static void put_session(struct json_writer *w, const struct session *s)
     json_str(w, "path", s->path);
     json_str(w, "workload", s->meta.workload);
     json_str(w, "kind", s->meta.kind);
-    json_f64(w, "duration_s", s->meta.duration_s);
+    json_f64(w, "duration_s", s->meta.duration_s > 0 ? s->meta.duration_s : NAN);
     json_str(w, "state", s->meta.damage ? "damaged" : s->meta.state);
     json_str(w, "damage", s->meta.damage);
     quality_compute(&q, &s->store, &s->meta);
     json_object(w, "quality");
-    json_u64(w, "samples_expected", q.expected);
+    put_known(w, "samples_expected", q.expected, q.expected || !meta_is_imported(&s->meta));
     json_u64(w, "samples_taken", q.taken);
-    json_u64(w, "samples_lost", q.lost);
+    put_known(w, "samples_lost", q.lost, q.lost || !meta_is_imported(&s->meta));
     json_f64(w, "unwound_share", q.unwound_share);
     json_f64(w, "unknown_share", q.unknown_share);
     json_end_object(w);

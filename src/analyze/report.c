@@ -13,6 +13,7 @@
 #include "analyze/topology.h"
 #include "analyze/tops.h"
 #include "analyze/waits_top.h"
+#include "base/log.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -310,13 +311,16 @@ int report_make(struct report *r, const struct session *s, const struct quality 
     graph_init(&g);
     r->meta = &s->meta;
     r->quality = q;
-    if (has && topology_read(s, &g, e))
-        rc = -1;
-    if (!rc) {
-        rules_run(&r->findings, s, has ? &g : NULL, o->rules);
-        add_wall(r, s);
-        rc = add_hotspots(r, s, o, e);
+    if (has && topology_read(s, &g, e)) {
+        log_warn("report: without the topology, which is damaged: %s", e->msg);
+        *e = (struct err){0};
+        graph_release(&g);
+        graph_init(&g);
+        has = 0;
     }
+    rules_run(&r->findings, s, has ? &g : NULL, o->rules);
+    add_wall(r, s);
+    rc = add_hotspots(r, s, o, e);
     if (!rc) {
         add_tables(r, s, o);
         r->nodes = g.nodes.n;

@@ -72,7 +72,10 @@ static void count_samples(struct quality *q, const struct store *s)
         q->unknown += unnamed && ev->stack <= s->stacks.nodes.n && unnamed[ev->stack] ? n : 0;
     }
     free(unnamed);
-    q->unwound_share = share(q->unwound, samples);
+    /* How imported ones were walked nobody knows. */
+    if (store_counter(s, "cpu.taken", 0))
+        q->imported = store_counter(s, "import.samples", 0);
+    q->unwound_share = share(q->unwound, samples > q->imported ? samples - q->imported : samples);
     q->unknown_share = share(q->unknown, samples);
     q->python_share = share(q->python_framed, q->python);
     q->taken = store_counter(s, "cpu.taken", store_counter(s, "import.samples", samples));

@@ -45,7 +45,9 @@ struct meta;
  */
 struct quality {
     uint64_t expected, taken, lost;
-    int counted; /* imported samples are told apart from their weights */
+    uint64_t
+        imported; /* samples of a merged session that are not among `taken`: imported, with recorded ones */
+    int counted;  /* imported samples are told apart from their weights */
     uint64_t truncated, scanned, finished, frame_pointer;
     uint64_t unwound, unknown;       /* samples */
     uint64_t python, python_framed;  /* samples of threads that ran Python; those with >= 1 Python frame */

@@ -119,6 +119,10 @@ static void add_samples(struct figures *f, const struct quality *q)
              x->value);
     }
 
+    if (q->imported)
+        set_count(add(f, "imported", "samples besides, of which nobody knows how they were taken and walked"),
+                  q->imported, 0);
+
     x = add(f, "lost", "samples dropped for want of ring space, or by the kernel");
     if (q->expected || q->lost)
         set_count(x, q->lost, q->taken + q->lost);
@@ -267,8 +271,8 @@ void figures_make(struct figures *f, const struct quality *q, const struct meta 
     add_stacks(f, q);
     add_python(f, q);
     add_cost(f, q, m);
-    if ((!imported || q->counted) && q->taken && q->taken < FEW_SAMPLES)
-        warn(f, "Only %llu samples: shares are rough.", (unsigned long long)q->taken);
+    if ((!imported || q->counted) && q->taken && q->taken + q->imported < FEW_SAMPLES)
+        warn(f, "Only %llu samples: shares are rough.", (unsigned long long)(q->taken + q->imported));
     add_state(f, m);
 }
 

@@ -230,6 +230,9 @@ END
     printf '{"format": "wprof-topology", "version": 1, "nodes": [{"id": "Process(pid=1,ppid=0)", "kind": "process", "attrs": {"pid": 1, "ppid": 0, "name": "x"}}], "edges": []}' >h.json
     "$WPROF" import -o h h.json 2>/dev/null
     "$WPROF" report h 2>/dev/null | grep -q 'topology of 1 nodes and 0 edges, 1 of them processes'
+    echo '{"nodes": [' >h/topology.json # damaged: the rest is told
+    run -0 --separate-stderr "$WPROF" report h
+    [[ $output == *"No findings"* && $stderr == *"without the topology, which is damaged: h/topology.json: "* ]]
 }
 
 @test "report: a trace of a GPU: a bar a device, why it was idle, to the nanosecond" {

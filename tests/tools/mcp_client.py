@@ -109,6 +109,8 @@ def tools():
     assert s.get("fetch_flamegraph", session_id=there["y"]["path"])["folded"] == "main;c 7\n"
 
     hot = s.get("analyze_hotspot", session_id=x, top_k=2)
+    assert hot["quality"]["samples_expected"] is None and hot["quality"]["samples_lost"] is None, hot["quality"]
+    assert hot["quality"]["samples_taken"] == 10 and hot["duration_s"] is None
     assert hot["focus"] == "cpu" and hot["summary"] == "3 unique stacks, 10 samples", hot
     assert [(f["name"], f["self"], f["total"]) for f in hot["by_self"]] == [("c", 5, 5), ("b", 3, 3)]
     assert [(f["name"], f["self"], f["total"]) for f in hot["by_total"]] == [("main", 0, 10), ("c", 5, 5)]

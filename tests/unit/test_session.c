@@ -325,6 +325,14 @@ static void quality_figures(void **state)
     assert_int_equal(q.frames, 3);
     assert_int_equal(q.frames_unknown, 1);
     assert_true(isnan(q.tables_s));
+    /* two of them came by another's file: how those were walked is not known, and they are no part of it */
+    s.events.a[6].flags = s.events.a[7].flags = 0;
+    store_set_counter(&s, "cpu.taken", 6);
+    store_set_counter(&s, "import.samples", 2);
+    quality_compute(&q, &s, &m);
+    assert_int_equal(q.taken, 6);
+    assert_int_equal(q.imported, 2);
+    assert_true(fabs(q.unwound_share - 5.0 / 6) < 1e-9);
     store_release(&s);
     quality_compute(&q, &s, &m);
     assert_true(isnan(q.unwound_share) && isnan(q.cost_share));
