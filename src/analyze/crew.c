@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/crew.h"
 
+#include "analyze/programs.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -41,6 +42,7 @@ struct crew {
     const struct session *s;
     const struct crew_idle *idle;
     uint64_t wall;
+    int processes; /* it is looked for among those that the main thread's started, not its threads */
     uint8_t *in;
     struct did *did;   /* by the task id of a thread's last image */
     uint64_t children; /* CPU time of the processes that the main thread's started */
@@ -69,6 +71,52 @@ static int is_child(const struct crew *c, uint32_t task)
     return 0;
 }
 
+/* Of a process that was there before the recording it is not known who started it. One that was recorded, of
+ * the main thread's name and younger, was forked by it. */
+static int is_forked(const struct crew *c, const struct task *leader)
+{
+    const struct task *main = &c->s->store.tasks.list.a[c->main->task - 1];
+
+    return !programs_of_machine(&c->s->meta) && leader->cpu_ns && leader->comm == main->comm &&
+           leader->origin == main->origin && leader->start_ns > main->start_ns;
+}
+
+/* Of a process that the main thread's started itself, and that was there for most of the time. */
+static int is_of_child(const struct crew *c, uint32_t task)
+{
+    const struct tasks *tasks = &c->s->store.tasks;
+    const struct task *t = &tasks->list.a[task - 1];
+    uint32_t leader = t->leader && t->leader <= tasks->list.n ? t->leader : task, parent;
+    uint64_t begin = c->s->meta.start_mono, from, to;
+
+    t = &tasks->list.a[leader - 1];
+    parent = t->parent;
+    if (c->main->process[leader] || (!parent && !is_forked(c, t)) ||
+        (parent && (parent > tasks->list.n || !c->main->process[parent])))
+        return 0;
+    from = t->first_ns > begin ? t->first_ns - begin : 0;
+    to = t->last_ns > begin ? t->last_ns - begin : c->wall;
+    return to > from && to - from >= c->wall / 2;
+}
+
+/* One of those that the crew may be of. */
+static int may_be(const struct crew *c, uint32_t task)
+{
+    return task && task <= c->s->store.tasks.list.n &&
+           (c->processes ? is_of_child(c, task) : is_other(c, task));
+}
+
+/* Whether the thread has executed no other program after that one. */
+static int is_last_image(const struct crew *c, uint32_t task)
+{
+    const struct tasks *tasks = &c->s->store.tasks;
+
+    for (size_t i = task; c->processes && i < tasks->list.n; i++)
+        if (task_same_thread(&tasks->list.a[i], &tasks->list.a[task - 1]))
+            return 0;
+    return 1;
+}
+
 /* A wait in which the thread was held up in its work: what sleeps, or waits for a file, has something to do;
  * a lock is another worker's. Who is at the other end of a pipe or a socket may well be who does the work. */
 static int is_work(const struct crew *c, const struct event *ev)
@@ -85,7 +133,7 @@ static int is_work(const struct crew *c, const struct event *ev)
     case WAIT_GIL:
         return !crew_idle_is(c->idle, ev);
     case WAIT_FUTEX:
-        return w && is_other(c, w->waker_task) && !crew_idle_is(c->idle, ev);
+        return w && may_be(c, w->waker_task) && !crew_idle_is(c->idle, ev);
     default:
         return 0;
     }
@@ -104,7 +152,7 @@ static void measure(struct crew *c)
             continue;
         if (ev->kind == EVENT_SAMPLE)
             c->did[ev->task].samples += period * ev->value;
-        else if (is_other(c, ev->task) && (ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ) &&
+        else if ((ev->kind == EVENT_OFFCPU || ev->kind == EVENT_RUNQ) && may_be(c, ev->task) &&
                  is_work(c, ev))
             c->did[ev->task].work += ev->dur;
     }
@@ -143,11 +191,11 @@ static uint64_t choose(struct crew *c)
     uint64_t most = 0, cpu = 0, work = 0;
 
     for (uint32_t i = 1; i <= s->tasks.list.n; i++)
-        most = is_other(c, i) && c->did[i].cpu > most ? c->did[i].cpu : most;
+        most = may_be(c, i) && c->did[i].cpu > most ? c->did[i].cpu : most;
     for (uint32_t i = 1; i <= s->tasks.list.n; i++) {
         const struct did *x = &c->did[i];
 
-        if (!is_other(c, i) || !x->cpu || (double)x->cpu < EACH_LEAST * (double)most)
+        if (!may_be(c, i) || !x->cpu || (double)x->cpu < EACH_LEAST * (double)most || !is_last_image(c, i))
             continue;
         c->in[i] = 1;
         cpu += x->cpu;
@@ -229,13 +277,14 @@ static int are_crew(struct crew *c)
     measure(c);
     cpu = choose(c);
     see_main(c);
-    if (!cpu || (double)c->children > CHILDREN_MOST * (double)cpu ||
+    if (!cpu || (!c->processes && (double)c->children > CHILDREN_MOST * (double)cpu) ||
         (double)c->main_waits.elsewhere > ELSEWHERE_MOST * (double)c->main_waits.all)
         return 0;
-    if (c->main_waits.by_crew < c->main_waits.all / 2)
+    if (c->main_waits.by_crew < c->main_waits.all / (c->processes ? 10 : 2))
         return (double)cpu >= CPU_LEAST * (double)c->wall;
-    return (double)lives(c) >= AT_A_TIME * (double)c->wall ||
-           (double)c->main_waits.longest >= WAIT_LONG * (double)c->wall;
+    /* What it has from other processes, their chain tells. */
+    return !c->processes && ((double)lives(c) >= AT_A_TIME * (double)c->wall ||
+                             (double)c->main_waits.longest >= WAIT_LONG * (double)c->wall);
 }
 
 uint8_t *crew_find(const struct lead *main, const struct session *s, const struct crew_idle *idle)
@@ -244,12 +293,18 @@ uint8_t *crew_find(const struct lead *main, const struct session *s, const struc
     struct crew c = {.main = main, .s = s, .idle = idle};
 
     c.wall = s->meta.end_mono - s->meta.start_mono;
-    c.in = mem_calloc(n + 1, 1);
-    c.did = mem_calloc(n + 1, sizeof(*c.did));
-    if (!are_crew(&c)) {
+    for (; c.processes < 2; c.processes++) {
+        int found;
+
+        c.in = mem_calloc(n + 1, 1);
+        c.did = mem_calloc(n + 1, sizeof(*c.did));
+        c.children = 0;
+        c.main_waits = (struct main_waits){0};
+        found = are_crew(&c);
+        free(c.did);
+        if (found)
+            return c.in;
         free(c.in);
-        c.in = NULL;
     }
-    free(c.did);
-    return c.in;
+    return NULL;
 }

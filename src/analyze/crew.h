@@ -11,8 +11,8 @@ int crew_may_be(const struct lead *main, const struct session *s);
 
 /*
  * By task id, of each thread the last image: those of the main thread's process that work while it only
- * waits: for them, for connections, for signals. NULL: others than these end its waits, processes that it
- * started do the work, or nobody does. Owned by the caller.
+ * waits: for them, for connections, for signals; or those of the processes that it started and has nothing
+ * to wait for from. NULL: others than these end its waits, or nobody works. Owned by the caller.
  */
 uint8_t *crew_find(const struct lead *main, const struct session *s, const struct crew_idle *idle);
 

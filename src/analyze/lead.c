@@ -177,10 +177,12 @@ static uint32_t find(struct lead *l, const struct session *s)
     return last_image(&s->store, task);
 }
 
-static void mark_process(struct lead *l, const struct store *s)
+static void mark_process(struct lead *l, const struct store *s, uint32_t task)
 {
+    if (l->process[task])
+        return;
     for (size_t i = 0; i < s->tasks.list.n; i++)
-        l->process[i + 1] = (uint8_t)task_same_process(&s->tasks.list.a[i], task_of(s, l->task));
+        l->process[i + 1] |= (uint8_t)task_same_process(&s->tasks.list.a[i], task_of(s, task));
 }
 
 static void start(struct lead *l, const struct session *s)
@@ -206,7 +208,7 @@ void lead_init_main(struct lead *l, const struct session *s)
     l->task = find(l, s);
     if (!l->task)
         return;
-    mark_process(l, &s->store);
+    mark_process(l, &s->store, l->task);
     add_thread(l, s, l->task);
     lead_collect(l, s, NULL);
 }
@@ -223,7 +225,7 @@ int lead_init_crew(struct lead *l, const struct lead *main, const struct session
     l->from_child = main->from_child;
     l->crew = 1;
     if (crew_may_be(main, s)) {
-        mark_process(l, st);
+        mark_process(l, st, l->task);
         crew_idle_init(&idle, st, main->thread_of);
         in = crew_find(main, s, &idle);
     }
@@ -232,6 +234,7 @@ int lead_init_crew(struct lead *l, const struct lead *main, const struct session
         if (in[i]) {
             add_thread(l, s, i);
             l->threads.a[l->threads.n - 1].to = crew_until(main, s, i, seen);
+            mark_process(l, st, i);
         }
     free(seen);
     if (l->threads.n)

@@ -36,17 +36,24 @@ static struct report_part part_of(const struct wall_part *x)
     return (struct report_part){x->key, x->label, x->ns, x->blocked};
 }
 
-/* "4 threads (work)", "7 threads" */
+/* "4 threads (work)", "7 threads", "4 processes (python3)": of each one thread */
 static char *crew_name(const struct lead *l, const struct store *s)
 {
-    uint32_t comm = s->tasks.list.a[l->threads.a[0].task - 1].comm;
-    const char *one = l->threads.n == 1 ? "" : "s";
+    const struct task *tasks = s->tasks.list.a, *first = &tasks[l->threads.a[0].task - 1];
+    uint32_t comm = first->comm;
+    size_t n = l->threads.n;
+    int processes = !task_same_process(first, &tasks[l->task - 1]);
+    const char *what;
 
-    for (size_t i = 0; i < l->threads.n; i++)
-        if (s->tasks.list.a[l->threads.a[i].task - 1].comm != comm)
-            comm = 0;
-    return comm ? mem_printf("%zu thread%s (%s)", l->threads.n, one, strtab_get(&s->strings, comm))
-                : mem_printf("%zu thread%s", l->threads.n, one);
+    for (size_t i = 0; i < n; i++) {
+        const struct task *t = &tasks[l->threads.a[i].task - 1];
+
+        comm = t->comm == comm ? comm : 0;
+        processes &= t->pid == t->tid;
+    }
+    what = processes ? (n == 1 ? "process" : "processes") : n == 1 ? "thread" : "threads";
+    return comm ? mem_printf("%zu %s (%s)", n, what, strtab_get(&s->strings, comm))
+                : mem_printf("%zu %s", n, what);
 }
 
 static void add_crew(struct report *r, const struct lead *main, const struct session *s)

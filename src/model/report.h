@@ -91,8 +91,8 @@ struct report {
     uint64_t cpus_ns;      /* of their bar: of all CPUs of a whole machine, else what they used */
     uint64_t cpus_used_ns; /* all of them */
     int whole_machine;     /* is what was recorded */
-    char *crew; /* "4 threads (work)", that work while the main thread waits: findings are about their time;
-                   NULL: it is the main thread that works */
+    char *crew; /* "4 threads (work)", "4 processes (python3)", that work while the main thread waits:
+                   findings are about their time; NULL: it is the main thread that works */
     VEC(struct report_part) crew_wall;
     uint64_t crew_ns;      /* the time of all of them, summed up, without ... */
     uint64_t crew_idle_ns; /* ... when they waited for something to do */

@@ -198,6 +198,28 @@ static void own_waits(void **state)
     assert_string_equal(case_found(x, "blocked")->title, "The main thread sleeps, in pace");
 }
 
+/* Processes that were forked before the first request: the main thread sleeps. */
+static void forked(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t query = PY({"handle", "srv.py"}, {"query_db", "srv.py"}), t;
+
+    case_wait(x, x->lead, PY({"main", "srv.py"}), 0, 10000, (struct waiting){.reason = WAIT_SLEEP, .irq = 1});
+    for (unsigned i = 0; i < 3; i++) {
+        t = case_task(x, 20 + i, 20 + i, x->lead, "worker");
+        case_wait(x, t, query, 0, 8000, (struct waiting){.reason = WAIT_SLEEP, .irq = 1});
+        case_samples(x, t, PY({"handle", "srv.py"}, {"encode", "srv.py"}), 8000, 200);
+    }
+    assert_string_equal(case_found(x, "blocked")->title, "A worker sleeps, in query_db");
+    assert_int_equal(x->f.list.a[0].cost_ns, 8 * SEC);
+    /* What it gets from them is told of it. */
+    case_wait(x, x->lead, PY({"main", "srv.py"}), 0, 10000,
+              (struct waiting){.reason = WAIT_PIPE, .waker = t});
+    x->s.store.events.a[0].dur = 0;
+    case_all(x);
+    titled(x, "The main thread waits for another process, worker, which is in query_db, asleep");
+}
+
 /* Threads that hardly work, one that the main thread wakes and one that sleeps and looks now and then, make
  * no crew; nor do others where the main thread is at work, too. */
 static void no_crew(void **state)
@@ -315,9 +337,9 @@ static void short_processes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(joined),        T(bars),           T(server),         T(workers_gil),
-                                       T(idle_pool),     T(processes_work), T(no_crew),        T(own_waits),
-                                       T(short_threads), T(rows_of_many),   T(short_processes)};
+    const struct CMUnitTest tests[] = {T(joined),    T(bars),           T(server),       T(workers_gil),
+                                       T(idle_pool), T(processes_work), T(no_crew),      T(forked),
+                                       T(own_waits), T(short_threads),  T(rows_of_many), T(short_processes)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

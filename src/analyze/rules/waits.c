@@ -47,11 +47,15 @@ static int is_kernel_thread(const struct rule_data *d, uint32_t stack)
 
 /* Another process ended it, whose work it is that takes the time: a disk's is not that of the thread, the
  * kernel's or another program's, that the disk was done in. */
-static int is_outside(const struct rule_data *d, const struct wait *w)
+static int is_outside(const struct rule_data *d, const struct lead_span *x)
 {
-    return w && w->waker_task && w->waker_task <= d->s->store.tasks.list.n &&
-           !d->lead.process[w->waker_task] && w->reason != WAIT_DISK && w->reason != WAIT_FAULT &&
-           !is_kernel_thread(d, w->waker_stack);
+    const struct wait *w = lead_wait(d, x);
+    const struct tasks *tasks = &d->s->store.tasks;
+
+    return w && w->waker_task && w->waker_task <= tasks->list.n &&
+           !task_same_process(&tasks->list.a[w->waker_task - 1],
+                              &tasks->list.a[d->lead.threads.a[x->thread].task - 1]) &&
+           w->reason != WAIT_DISK && w->reason != WAIT_FAULT && !is_kernel_thread(d, w->waker_stack);
 }
 
 /* ---- a lock ---- */
@@ -70,7 +74,7 @@ static int is_lock(const struct rule_data *d, const struct lead_span *x, uint64_
     const struct wait *w = lead_wait(d, x);
     int len;
 
-    return w && w->reason == WAIT_FUTEX && !is_outside(d, w) && (!key || lock_key(d, w->what, &len) == key);
+    return w && w->reason == WAIT_FUTEX && !is_outside(d, x) && (!key || lock_key(d, w->what, &len) == key);
 }
 
 /* The lock with the most time, and its share of all; 0: none has a name. */
@@ -246,7 +250,7 @@ static const char inferred_why[] = "nobody saw who ended the waits: it is inferr
 
 static int is_process_wait(const struct rule_data *d, const struct lead_span *x, uint64_t arg)
 {
-    return is_outside(d, lead_wait(d, x));
+    return is_outside(d, x);
 }
 
 /* The file whose lock most of another process's waits are for, where most are for locks: "/x/log.txt", "";
@@ -262,7 +266,7 @@ static const char *locked_file(const struct rule_data *d, const struct lead_time
         const struct wait *w = lead_wait(d, x);
         uint64_t *sum;
 
-        if (!is_outside(d, w) || w->reason != WAIT_LOCK)
+        if (!is_outside(d, x) || w->reason != WAIT_LOCK)
             continue;
         all += x->end - x->start;
         sum = map_put(&sums, w->what);
