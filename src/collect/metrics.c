@@ -195,6 +195,7 @@ static void metrics_counters(struct collector *c)
         store_set_counter(s, "metrics.threads_lost", lost.used);
     }
     store_set_counter(s, "metrics.own_ns", m->own_ns);
+    metrics_groups_tell(m, s);
     if (m->cache.count) {
         store_set_counter(s, "metrics.counters_untold", m->cache.untold);
         store_set_counter(s, "metrics.counters_refused", m->cache.refused);

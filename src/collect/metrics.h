@@ -48,6 +48,7 @@ struct metrics_group {
     struct cgroup group;
     pid_t pid; /* of the target whose task the events bear */
     uint32_t task;
+    uint64_t number; /* which group it is, on this machine; 0: not known */
     struct metrics_series series[METRIC_IDS];
 };
 
@@ -154,6 +155,7 @@ void metrics_gpu_release(struct metrics *m);
 
 void metrics_groups_look(struct metrics *m);
 void metrics_groups_end(struct metrics *m);
+void metrics_groups_tell(const struct metrics *m, struct store *s); /* METRICS_GROUP_COUNTER */
 void metrics_groups_release(struct metrics *m);
 
 /* Looks at as many processes as there is time for: budget_ns of CPU time. */

@@ -2,14 +2,33 @@
 /* Figures of the targets' control groups. */
 #include "collect/metrics.h"
 
+#include "base/hash.h"
+#include "platform/sysfile.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { GROUPS_MAX = 16 };
 
 static int same(const char *a, const char *b)
 {
     return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* The kernel's number of it: the same for all who are in it. 0: it can't be told. */
+static uint64_t number_of(const struct cgroup *g)
+{
+    const char *path = g->unified ? g->unified : g->memory ? g->memory : g->cpu;
+    int fd = path ? sysfile_open(g->root, path) : -1;
+    struct stat st;
+    uint64_t n = fd >= 0 && !fstat(fd, &st) ? hash_mix(st.st_dev, st.st_ino) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    return n;
 }
 
 /* A target's group, unless another target is in it. */
@@ -28,6 +47,7 @@ static void enter(struct metrics *m, pid_t pid)
         return;
     }
     g->pid = pid;
+    g->number = number_of(&g->group);
     *vec_push(&m->groups) = g;
 }
 
@@ -99,6 +119,19 @@ void metrics_groups_look(struct metrics *m)
             forget_levels(g);
         }
         read_one(m, g);
+    }
+}
+
+void metrics_groups_tell(const struct metrics *m, struct store *s)
+{
+    for (size_t i = 0; i < m->groups.n; i++) {
+        const struct metrics_group *g = m->groups.a[i];
+        char name[64];
+
+        if (!g->task || !g->number)
+            continue;
+        snprintf(name, sizeof(name), METRICS_GROUP_COUNTER "%u", g->task);
+        store_set_counter(s, name, g->number);
     }
 }
 

@@ -58,6 +58,10 @@ const struct metric *metrics_get(enum metric_id id);
 /* METRIC_NONE: no metric of ours, of another recorder or a newer wprof. */
 enum metric_id metrics_find(const char *name);
 
+/* A counter of the store, with the id of the task that a control group's figures bear behind it: a number
+ * that all recordings of one boot have for that group. */
+#define METRICS_GROUP_COUNTER "metrics.cgroup."
+
 /* "ns", "bytes", "count", "ratio", "Hz", "mW", "C". */
 const char *metrics_unit_name(unsigned unit);
 

@@ -3,6 +3,7 @@
 #include "merge_fixture.h"
 
 #include "base/io.h"
+#include "model/metrics.h"
 #include "model/store_compact.h"
 #include "model/store_log.h"
 
@@ -367,6 +368,43 @@ static void merged_of_merged_is_the_same(void **state)
         merge_fixture_release(&s[r]);
 }
 
+/* Three ranks, two of them in one control group: its figures are there once, the third's beside. */
+static void a_control_group_is_there_once(void **state)
+{
+    static const uint64_t numbers[] = {77, 77, 78};
+    struct session s[RANKS];
+    size_t sums[RANKS] = {0}, all = 0;
+    struct merge m;
+
+    (void)state;
+    for (unsigned r = 0; r < 3; r++) {
+        struct store *st = &s[r].store;
+
+        merge_fixture_rank(&s[r], r, 0, 1);
+        for (unsigned k = 0; k < 2; k++)
+            merge_fixture_event(st, EVENT_METRIC, 1, st->events.a[0].ts + (200 + 10 * k + r) * MS, 10 * MS)
+                ->metric = strtab_add(&st->strings, k ? "cgroup.memory" : "cpu.user");
+        store_set_counter(st, METRICS_GROUP_COUNTER "1", numbers[r]);
+        store_events_sort(st->events.a, st->events.n, 1);
+    }
+    merge_fixture_merge(&m, s, 3, CLOCKS_BEST);
+    for (size_t i = 0; i < m.store.events.n; i++) {
+        const struct event *ev = &m.store.events.a[i];
+
+        if (ev->kind == EVENT_METRIC && !strcmp(strtab_get(&m.store.strings, ev->metric), "cgroup.memory")) {
+            sums[origins_get(&m.store.origins, m.store.tasks.list.a[ev->task - 1].origin)->rank - 1]++;
+            all++;
+        }
+    }
+    assert_int_equal(all, 2);
+    assert_int_equal(sums[0], 1);
+    assert_int_equal(sums[2], 1);
+    assert_int_equal(store_counter(&m.store, METRICS_GROUP_COUNTER "1", 0), 0);
+    merge_release(&m);
+    for (unsigned r = 0; r < 3; r++)
+        merge_fixture_release(&s[r]);
+}
+
 static void origins_are_kept(void **state)
 {
     struct session s[RANKS];
@@ -399,6 +437,7 @@ int main(void)
         cmocka_unit_test(numbered_where_no_rank_is_told),
         cmocka_unit_test(twice_the_same_is_refused),
         cmocka_unit_test(merged_of_merged_is_the_same),
+        cmocka_unit_test(a_control_group_is_there_once),
         cmocka_unit_test(origins_are_kept),
     };
 

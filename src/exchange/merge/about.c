@@ -3,6 +3,7 @@
  * with whose it is. */
 #include "base/units.h"
 #include "exchange/merge/merge.h"
+#include "model/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,6 +292,8 @@ void merge_counters_add(struct merge *m, const struct store *from)
         const char *name = strtab_get(&from->strings, from->counters.a[i].name);
         uint64_t before = store_counter(&m->store, name, 0), value = from->counters.a[i].value;
 
+        if (!strncmp(name, METRICS_GROUP_COUNTER, sizeof(METRICS_GROUP_COUNTER) - 1))
+            continue; /* a number and no count, of tasks that are others here */
         store_set_counter(&m->store, name,
                           is_largest(name) ? (value > before ? value : before) : before + value);
     }

@@ -39,6 +39,10 @@ static inline uint64_t merge_moved(const struct merge_ids *x, uint64_t ns)
 /* Of what is the recording's, and no task's: one without a pid. */
 uint32_t merge_unknown(struct merge_ids *x);
 
+/* Tasks that bear figures of control groups -> the merged session's that bear them. `of` is empty, the caller
+ * releases it. */
+void merge_groups_add(struct merge_ids *x, struct map *of);
+
 /* Origins and tasks. */
 void merge_tasks_add(struct merge_ids *x);
 

@@ -93,6 +93,7 @@ struct merge {
     uint64_t nevents;   /* flushed ones, and those of no kind that this version knows */
     uint64_t joined;    /* connections between hosts */
     int numbered;       /* ranks were given in the order of the arguments */
+    struct map groups;  /* of a boot, a control group's number -> the task that its figures bear */
     struct map machines; /* machine, metric and part of it -> index + 1 of the series */
     VEC(struct merge_series) series;
     struct source_text source;

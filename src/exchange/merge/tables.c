@@ -137,13 +137,28 @@ static uint32_t task_of(struct merge_ids *x, const struct event *ev, uint32_t ta
     return ev->metric == targets && x->command ? x->command : x->machine;
 }
 
+/* Figures of the control group that several recordings are of are one of them's alone. */
+static int is_of_group(const struct merge_ids *x, const struct map *groups, const struct event *old,
+                       struct event *ev)
+{
+    const uint64_t *task = old->kind == EVENT_METRIC && groups->n ? map_get(groups, old->task) : NULL;
+    enum metric_id id = task ? metrics_find(strtab_get(&x->from->strings, old->metric)) : METRIC_NONE;
+
+    if (id == METRIC_NONE || !(metrics_get(id)->of & METRIC_CGROUP))
+        return 0;
+    ev->task = (uint32_t)*task;
+    return 1;
+}
+
 static void add_events(struct merge_ids *x)
 {
+    struct map groups = {0};
     const struct store *from = x->from;
     uint32_t targets = strtab_find(&from->strings, metrics_get(METRIC_ID_TARGETS)->name);
     struct event *to;
     size_t n = 0;
 
+    merge_groups_add(x, &groups);
     vec_reserve(&x->to->events, x->to->events.n + from->events.n);
     to = x->to->events.a + x->to->events.n;
     for (size_t i = 0; i < from->events.n; i++) {
@@ -154,13 +169,16 @@ static void add_events(struct merge_ids *x)
         ev.task = task_of(x, &from->events.a[i], targets);
         ev.stack = x->stack[ev.stack];
         ev.metric = merge_string(x, ev.metric);
-        if (ev.kind == EVENT_METRIC && ev.task == x->machine && !merge_machine_keep(x->m, x->part, &ev))
+        if ((is_of_group(x, &groups, &from->events.a[i], &ev) ||
+             (ev.kind == EVENT_METRIC && ev.task == x->machine)) &&
+            !merge_machine_keep(x->m, x->part, &ev))
             continue;
         to[n++] = ev;
         count_sample(x->m, &ev);
     }
     x->to->events.n += n;
     x->m->nevents += n;
+    map_release(&groups);
 }
 
 static uint32_t *ids_for(size_t n)
