@@ -69,6 +69,33 @@ static void drop_doubles(struct units *u, const struct store *s)
     map_release(&last);
 }
 
+/* Where marks were lost, ends are among them: what has none and is longer than each of its kind that has one did
+ * not go on all the time. How many marks were lost is told with how well it was measured. */
+static void drop_endless(struct units *u, const struct store *s)
+{
+    struct map longest = {0};
+    size_t n = 0;
+
+    if (!store_counter(s, "marks.unsent", 0) && !store_counter(s, "marks.dropped", 0))
+        return;
+    for (size_t i = 0; i < u->list.n; i++) {
+        const struct unit *x = &u->list.a[i];
+        uint64_t *most = x->open ? NULL : map_put(&longest, x->kind);
+
+        if (most && x->end - x->start > *most)
+            *most = x->end - x->start;
+    }
+    for (size_t i = 0; i < u->list.n; i++) {
+        const struct unit *x = &u->list.a[i];
+        const uint64_t *most = x->open ? map_get(&longest, x->kind) : NULL;
+
+        if (!most || x->end - x->start <= *most)
+            u->list.a[n++] = *x;
+    }
+    u->list.n = n;
+    map_release(&longest);
+}
+
 void units_collect(struct units *u, const struct session *s)
 {
     const struct store *st = &s->store;
@@ -92,6 +119,7 @@ void units_collect(struct units *u, const struct session *s)
     if (u->list.n)
         qsort(u->list.a, u->list.n, sizeof(*u->list.a), by_start);
     drop_doubles(u, st);
+    drop_endless(u, st);
     units_take_joins(u, s);
 }
 

@@ -403,10 +403,36 @@ static void marked_twice(void **state)
     (void)state;
 }
 
+/* Where marks were lost, one without an end that outlasts all others of its kind has lost it. */
+static void ends_that_were_lost(void **state)
+{
+    struct session s;
+    struct units u;
+    size_t all;
+
+    (void)state;
+    session_init(&s);
+    mark(&s, MAIN_TASK, "step 8", 750, 1000); /* of steps none took more than 150 */
+    s.store.events.a[s.store.events.n - 1].flags = EVENT_OPEN;
+    mark(&s, MAIN_TASK, "step 9", 900, 1000);
+    s.store.events.a[s.store.events.n - 1].flags = EVENT_OPEN;
+    units_collect(&u, &s);
+    all = u.list.n;
+    units_release(&u);
+    store_set_counter(&s.store, "marks.unsent", 1);
+    units_collect(&u, &s);
+    assert_int_equal(u.list.n, all - 1);
+    for (size_t i = 0; i < u.list.n; i++)
+        assert_false(u.list.a[i].open && u.list.a[i].end - u.list.a[i].start > 150);
+    units_release(&u);
+    session_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marked_twice),
+        cmocka_unit_test(ends_that_were_lost),
         cmocka_unit_test(choices),
         cmocka_unit_test(spans_are_clipped),
         cmocka_unit_test(samples_at_the_edges),
