@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "render/text.h"
 
+#include <math.h>
 #include <string.h>
 
 static int has_room(const struct query_rows *q, const struct buf *out)
@@ -103,7 +104,10 @@ static void json_cell(struct json_writer *w, const char *key, struct sqlite_rows
         json_i64(w, key, sqlite_int(rows, i));
         break;
     case SQLITE_KIND_REAL:
-        json_f64(w, key, sqlite_real(rows, i));
+        if (isinf(sqlite_real(rows, i))) /* JSON has no number for it, and null is what is not known */
+            json_str(w, key, sqlite_real(rows, i) > 0 ? "Inf" : "-Inf");
+        else
+            json_f64(w, key, sqlite_real(rows, i));
         break;
     case SQLITE_KIND_TEXT:
         json_str(w, key, sqlite_text(rows, i));

@@ -40,4 +40,6 @@ void csv_real(struct buf *out, double v)
 
     if (isfinite(v))
         json_f64(&w, NULL, v);
+    else if (!isnan(v))
+        buf_addstr(out, v > 0 ? "Inf" : "-Inf");
 }

@@ -7,7 +7,7 @@
 
 /* A field of a line: what must be is quoted. Bytes that are not UTF-8 stay as they are. */
 void csv_text(struct buf *out, const char *s);
-void csv_real(struct buf *out,
-              double v); /* the shortest that reads back the same; NaN and infinities: empty */
+/* The shortest that reads back the same; "Inf", "-Inf", as sqlite3 writes them; NaN: empty. */
+void csv_real(struct buf *out, double v);
 
 #endif

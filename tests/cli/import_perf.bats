@@ -210,14 +210,14 @@ def v(n):
     return out + bytes([n])
 def f(number, value):
     return v(number << 3) + v(value) if isinstance(value, int) else v(number << 3 | 2) + v(len(value)) + value
-def profile(types, values, period=0):
+def profile(types, values, period=0, label=None):
     strings = [""]
     def s(text):
         if text not in strings:
             strings.append(text)
         return strings.index(text)
     p = b"".join(f(1, f(1, s(n)) + f(2, s(u))) for n, u in types)
-    p += f(2, f(1, v(1)) + f(2, b"".join(map(v, values))))
+    p += f(2, f(1, v(1)) + f(2, b"".join(map(v, values))) + (f(3, f(1, s(label)) + f(2, s("true"))) if label else b""))
     p += f(4, f(1, 1) + f(4, f(1, 1))) + f(5, f(1, 1) + f(2, s("work")))
     if period:
         p += f(11, f(1, s("cpu")) + f(2, s("nanoseconds"))) + f(12, period)
@@ -225,11 +225,14 @@ def profile(types, values, period=0):
 heap = [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"), ("inuse_space", "bytes")]
 open("heap", "wb").write(profile(heap, [7, 3 << 20, 5, 2 << 20]))
 open("heap2", "wb").write(profile(heap, [7, 9 << 20, 5, 8 << 20]))
+open("difference", "wb").write(profile(heap, [7, 9 << 20, 5, 8 << 20], label="pprof::base"))
 open("mutex", "wb").write(profile([("contentions", "count"), ("delay", "nanoseconds")], [3, 250000000]))
 open("cpu", "wb").write(profile([("samples", "count"), ("cpu", "nanoseconds")], [96, 960000000], 10000000))
 END
     python3 write.py
     for f in heap heap2 mutex cpu; do "$WPROF" -q import -o s.$f $f; done
+    run -3 "$WPROF" import -o s.difference difference
+    [[ $output == *"a difference of two profiles (pprof -diff_base)"* ]]
     "$WPROF" show s.heap | grep -q '^Functions by self, of 2.0 MiB$'
     "$WPROF" show s.mutex | grep -q '^Functions by self, of 250 ms$'
     "$WPROF" show s.cpu | grep -q '^Functions by self, of 96 samples$'

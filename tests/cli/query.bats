@@ -84,6 +84,8 @@ assert d["rows"] == [{"text": "a,\"b\"", "real": 1.5, "absent": None, "text_2": 
 assert d["complete"] is True and d["rows_left_out"] == 0'
     run -0 "$WPROF" query s "$statement"
     [[ ${lines[1]} == *'a,"b"'*1.5*7* ]]
+    diff - <(csv s "SELECT 1e400 AS more, -1e400 AS less, NULL AS unknown") <<<$'more,less,unknown\nInf,-Inf,'
+    "$WPROF" -q query -f json s "SELECT 1e400 AS more, NULL AS unknown" | grep -q '"more":"Inf","unknown":null'
 }
 
 @test "query: rows beyond the bound are counted" {

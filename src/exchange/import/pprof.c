@@ -83,6 +83,7 @@ struct pprof {
     uint32_t metric; /* string: what is counted, where that is no sample */
     size_t chosen;   /* of a sample's values */
     size_t counts;   /* the one that counts samples, + 1; 0: none does */
+    int difference;  /* pprof made it of two */
     int python;
 };
 
@@ -362,6 +363,8 @@ static int take_label(struct pprof *x, struct cursor c, struct who *who)
         who->pid = number;
     else if (IS("tid"))
         who->tid = number;
+    else if (IS("pprof::base"))
+        x->difference = 1;
     else
         return 0;
 #undef IS
@@ -614,6 +617,10 @@ static int read_profile(struct pprof *x, struct cursor c, const char *event, str
     }
     walk(x, c, take_place);
     walk(x, c, take_samples);
+    if (x->difference)
+        return err_set(
+            e, "a difference of two profiles (pprof -diff_base): import each of them, and `wprof diff` tells "
+               "what differs");
     return x->s->events.n ? 0 : err_set(e, "no sample in it (a profile of pprof was expected)");
 }
 
