@@ -236,7 +236,7 @@ static void see_main(struct crew *c)
         c->main_waits.longest = ns > c->main_waits.longest ? ns : c->main_waits.longest;
         if (by && c->in[by])
             c->main_waits.by_crew += ns;
-        else if (by || !is_for_others(c, ev, ns))
+        else if (!crew_idle_serves(c->idle, ev) && (by || !is_for_others(c, ev, ns)))
             c->main_waits.elsewhere += ns;
     }
 }

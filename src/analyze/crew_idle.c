@@ -209,6 +209,14 @@ void crew_idle_release(struct crew_idle *x)
     *x = (struct crew_idle){0};
 }
 
+int crew_idle_serves(const struct crew_idle *x, const struct event *ev)
+{
+    const struct wait *w = ev->kind == EVENT_OFFCPU ? waits_of_event(&x->s->waits, ev) : NULL;
+
+    return w && w->what && (w->reason == WAIT_SOCKET || w->reason == WAIT_POLL || w->reason == WAIT_OTHER) &&
+           is_served(x, strtab_get(&x->s->strings, w->what));
+}
+
 int crew_idle_is(const struct crew_idle *x, const struct event *ev)
 {
     const struct wait *w = ev->kind == EVENT_OFFCPU ? waits_of_event(&x->s->waits, ev) : NULL;
@@ -218,7 +226,5 @@ int crew_idle_is(const struct crew_idle *x, const struct event *ev)
         return 0;
     if (ev->stack <= x->s->stacks.nodes.n && x->home[ev->stack] == 1 && w->reason != WAIT_GIL)
         return 1;
-    if (w->reason == WAIT_SOCKET || w->reason == WAIT_POLL || w->reason == WAIT_OTHER)
-        return is_served(x, what) || (w->reason == WAIT_POLL && !strstr(what, " - "));
-    return 0;
+    return (w->reason == WAIT_POLL && !strstr(what, " - ")) || crew_idle_serves(x, ev);
 }

@@ -20,5 +20,7 @@ struct crew_idle {
 void crew_idle_init(struct crew_idle *x, const struct store *s, const uint32_t *main);
 void crew_idle_release(struct crew_idle *x);
 int crew_idle_is(const struct crew_idle *x, const struct event *ev); /* of a wait */
+/* It is one at a listening socket, or a connection that was made to one: for who asks. */
+int crew_idle_serves(const struct crew_idle *x, const struct event *ev);
 
 #endif

@@ -100,7 +100,7 @@ static void server(void **state)
     uint32_t other = case_task(x, 20, 20, 0, "client");
 
     case_wait(x, x->lead, PY({"select", "/usr/lib/python3.11/selectors.py"}), 0, 9900,
-              (struct waiting){.reason = WAIT_POLL, .irq = 1, .what = "tcp 0.0.0.0:80"});
+              (struct waiting){.reason = WAIT_POLL, .waker = other, .what = "tcp 0.0.0.0:80"});
     for (unsigned i = 0; i < 2; i++) {
         uint32_t handler = worker(x, 11 + i);
 
