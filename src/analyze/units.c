@@ -69,8 +69,8 @@ static void drop_doubles(struct units *u, const struct store *s)
     map_release(&last);
 }
 
-/* Where marks were lost, ends are among them: what has none and is longer than each of its kind that has one did
- * not go on all the time. How many marks were lost is told with how well it was measured. */
+/* Where marks were lost, ends are among them: what has none and is longer than each of its kind that has one
+ * did not go on all the time. How many marks were lost is told with how well it was measured. */
 static void drop_endless(struct units *u, const struct store *s)
 {
     struct map longest = {0};
