@@ -285,15 +285,18 @@ END
 }
 
 @test "import speedscope: sampled and evented" {
-    run -0 --separate-stderr "$WPROF" import -o s "$ROOT/tests/fuzz/corpus/speedscope/both"
-    [[ $stderr == *"3 samples, 3 stacks from"* ]]
+    run -0 --separate-stderr "$WPROF" import -o one "$ROOT/tests/fuzz/corpus/speedscope/both"
+    [[ $stderr == *"1 profile in another unit than the first"* ]]
+    [ "$("$WPROF" export one | cut -d';' -f1 | sort -u)" = s ]
+    sed 's/"unit": *"none"/"unit":"microseconds"/' "$ROOT/tests/fuzz/corpus/speedscope/both" >both
+    run -0 --separate-stderr "$WPROF" import -o s both
     [[ $stderr == *"1 frame that is not there"* ]]
     [[ $stderr == *"1 value that is negative or out of range"* ]]
     [[ $stderr == *"1 end without a beginning"* ]]
     [[ $stderr == *"1 profile of an unknown type"* ]]
     diff - <("$WPROF" export s) <<'END'
-e;a (x.py) 6
-e;a (x.py);b 3
+e;a (x.py) 5500
+e;a (x.py);b 2500
 s;[no stack] 1000000
 s;a (x.py) 2000000
 s;a (x.py);b 1500000

@@ -249,7 +249,12 @@ static int is_of_unit(struct speedscope *x, const char *unit)
 static void take_profile(struct speedscope *x, const struct json_value *v, uint32_t number)
 {
     const char *type = json_get_str(v, "type", ""), *unit = json_get_str(v, "unit", "none");
+    int sampled = !strcmp(type, "sampled");
 
+    if (!sampled && strcmp(type, "evented") != 0) {
+        import_count(x->st, IMPORT_LOST, "profile of an unknown type|profiles of an unknown type", 1);
+        return;
+    }
     if (!is_of_unit(x, unit)) {
         import_count(x->st, IMPORT_LEFT,
                      "profile in another unit than the first|profiles in another unit than the first", 1);
@@ -262,12 +267,10 @@ static void take_profile(struct speedscope *x, const struct json_value *v, uint3
     if (!strcmp(unit, "bytes"))
         x->st->measured = IMPORT_BYTES;
     x->at = json_get_f64(v, "startValue", 0);
-    if (!strcmp(type, "sampled"))
+    if (sampled)
         take_sampled(x, v);
-    else if (!strcmp(type, "evented"))
-        take_evented(x, v);
     else
-        import_count(x->st, IMPORT_LOST, "profile of an unknown type|profiles of an unknown type", 1);
+        take_evented(x, v);
 }
 
 static int take_all(struct speedscope *x, const struct json_value *root, struct err *e)
