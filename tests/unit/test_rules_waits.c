@@ -120,6 +120,24 @@ static void far_end(void **state)
     assert_string_equal(case_found(x, "blocked")->title, "The main thread waits for a socket, in ask");
 }
 
+/* Others connect to it. */
+static void listening_loop(void **state)
+{
+    struct rules_case *x = *state;
+    uint32_t select = PY({"BaseEventLoop._run_once", "/usr/lib/python3.11/asyncio/base_events.py"},
+                         {"EpollSelector.select", "/usr/lib/python3.11/selectors.py"});
+    struct graph_id id = {.kind = GRAPH_SOCKET, .field = {"10.0.0.1", "80", "TCP"}};
+    struct graph_node *other = graph_process(&x->g, 11, 1, 10), *process = graph_process(&x->g, 10, 1, 10);
+
+    graph_set_int(&x->g, &process->attrs, "pid", 10);
+    graph_set_int(&x->g, &other->attrs, "pid", 11);
+    case_wait(x, x->lead, select, 0, 5000, (struct waiting){.reason = WAIT_POLL});
+    graph_edge(&x->g, GRAPH_EDGE_LISTEN, other, graph_add(&x->g, &id));
+    case_is(x, "blocked", CHECK_FOUND);
+    graph_edge(&x->g, GRAPH_EDGE_LISTEN, process, graph_add(&x->g, &id));
+    case_is(x, "blocked", CHECK_CLEAN);
+}
+
 /* A server's event loop that waits for what comes next, where its requests are marked. */
 static void idle_loop(void **state)
 {
@@ -284,9 +302,9 @@ static void answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(pool_workers), T(native_places), T(other_end),    T(sent_by_interrupt), T(far_end),
-        T(idle_loop),    T(python_lock),   T(lock_of_many), T(short_waits),       T(file_lock),
-        T(not_recorded), T(timeouts),      T(answers),
+        T(pool_workers), T(native_places),  T(other_end),   T(sent_by_interrupt), T(far_end),
+        T(idle_loop),    T(listening_loop), T(python_lock), T(lock_of_many),      T(short_waits),
+        T(file_lock),    T(not_recorded),   T(timeouts),    T(answers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

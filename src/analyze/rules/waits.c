@@ -413,8 +413,23 @@ static void tell_blocked(struct finding *x, const struct lead_time *t, unsigned 
     }
 }
 
-/* An event loop that waits for the next event: nothing is to be done then. Where steps or requests are
- * marked, what each of them waits for is told by them. */
+/* Its process has a socket that others connect to. */
+static int listens(const struct rule_data *d)
+{
+    uint32_t pid = d->s->store.tasks.list.a[d->lead.task - 1].ns_pid;
+
+    for (size_t i = 0; d->topology && i < d->topology->edges.n; i++) {
+        const struct graph_edge *e = d->topology->edges.a[i];
+
+        if (e->kind == GRAPH_EDGE_LISTEN && e->a->kind == GRAPH_PROCESS && pid &&
+            graph_attr_int(&e->a->attrs, "pid", 0) == pid)
+            return 1;
+    }
+    return 0;
+}
+
+/* An event loop that waits for the next event: nothing is to be done then, in a server. Where steps or
+ * requests are marked, what each of them waits for is told by them. */
 static int is_idle_loop(const struct rule_data *d, const struct lead_time *t)
 {
     static const struct place_match loops[] = {{"_run_once", "asyncio/base_events.py", NULL},
@@ -423,7 +438,7 @@ static int is_idle_loop(const struct rule_data *d, const struct lead_time *t)
                                                {"guest_tick", "trio/_core/_run.py", NULL},
                                                {"unrolled_run", "trio/_core/_run.py", NULL}};
 
-    return d->units.list.n && lead_time_mostly_in(t, d, loops, ARRAY_SIZE(loops));
+    return (d->units.list.n || listens(d)) && lead_time_mostly_in(t, d, loops, ARRAY_SIZE(loops));
 }
 
 /* Who is at the other end, and what holds it up, where that is known of enough of the waits. */
