@@ -95,6 +95,7 @@ static const struct mcp_member report_members[] = {
     {"findings", MCP_IS_ROWS, "the costliest first: title, cost_ns, share, evidence, advice, where"},
     {"checks", MCP_IS_ROWS, "what became of each rule"},
     {"wall", MCP_IS_OBJECT, "where the main thread's wall time went"},
+    {"workers", MCP_IS_OBJECT, "the time of those that work while the main thread only waits"},
     {"quality", MCP_IS_OBJECT, "how well it was measured"},
 };
 
