@@ -181,7 +181,7 @@ static void add_piece(void *arg, enum gpu_host_state state, const struct event *
     struct blame *b = arg;
     struct key key = {.task = b->task, .state = state};
     struct gpu_place_of place;
-    uint32_t name;
+    uint32_t name, stack = 0;
 
     if (state == GPU_HOST_RAN) {
         add_ran(b, from, to);
@@ -192,14 +192,15 @@ static void add_piece(void *arg, enum gpu_host_state state, const struct event *
         key.where = name;
         key.caller = gpu_place_of(b->x->s, gpu_place_outside(b->x->s, ev->stack, name)).where;
     } else if (ev) {
-        place = gpu_place_of(b->x->s, ev->stack);
+        stack = gpu_host_stack(b->host, ev);
+        place = gpu_place_of(b->x->s, stack);
         key.where = place.where;
         key.caller = place.caller;
     }
     if (state == GPU_HOST_BLOCKED || state == GPU_HOST_GIL)
         add_wait(b, &key, ev, to - from);
     else
-        add(b, &key, ev ? ev->stack : 0, to - from);
+        add(b, &key, state == GPU_HOST_CALLED ? ev->stack : stack, to - from);
 }
 
 /* ---- gaps ---- */

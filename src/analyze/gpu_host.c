@@ -202,3 +202,40 @@ void gpu_host_during(const struct gpu_host *h, uint32_t task, uint64_t from, uin
     else
         tell(&l, GPU_HOST_UNSEEN, NULL, from, to);
 }
+
+/* "[stack over budget]", and nothing else. */
+static int is_marker(const struct store *s, uint32_t stack)
+{
+    const struct stack_node *n = stacks_get(&s->stacks, stack);
+    const struct frame *f = n && !n->parent ? frames_get(&s->frames, n->frame) : NULL;
+
+    return !n || (f && f->kind == FRAME_MARKER);
+}
+
+/* Of the lane's events of the span's thread before it and after `since` the last with a stack; else since. */
+static const struct event *known_before(const struct wake_lane *lane, const struct store *s,
+                                        const struct event *span, const struct event *since)
+{
+    for (uint32_t i = wake_lane_find(lane, s, span->task, span->ts); i > lane->first[span->task]; i--) {
+        const struct event *ev = &s->events.a[lane->order[i - 1]];
+
+        if (since && ev->ts <= since->ts)
+            break;
+        if (!is_marker(s, ev->stack))
+            return ev;
+    }
+    return since;
+}
+
+uint32_t gpu_host_stack(const struct gpu_host *h, const struct event *span)
+{
+    const struct event *at;
+
+    if (!is_marker(h->s, span->stack))
+        return span->stack;
+    if (span->kind != EVENT_RUNQ || !(span->flags & EVENT_PREEMPTED))
+        return 0;
+    at = known_before(&h->samples, h->s, span, NULL);
+    at = known_before(&h->spans, h->s, span, at);
+    return at ? at->stack : 0;
+}

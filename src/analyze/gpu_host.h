@@ -40,4 +40,8 @@ typedef void (*gpu_host_each)(void *arg, enum gpu_host_state state, const struct
 void gpu_host_during(const struct gpu_host *h, uint32_t task, uint64_t from, uint64_t to, gpu_host_each each,
                      void *arg);
 
+/* Where a thread was in a span: its stack; of one whose stack was not taken, but whose CPU was taken from it,
+ * the nearest one before that is known: there it went on. 0: not known. */
+uint32_t gpu_host_stack(const struct gpu_host *h, const struct event *span);
+
 #endif

@@ -136,6 +136,40 @@ static void idle_time_by_what_the_thread_did(void **state)
     gpu_fixture_release(&f);
 }
 
+/* What was not walked is no function: a thread whose CPU was taken goes on where it was, of one that waits it
+ * isn't known. */
+static void stacks_over_budget(void **state)
+{
+    const uint64_t us = 1000;
+    struct frame mark = {.kind = FRAME_MARKER};
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    struct event *ev;
+    struct table t;
+    uint32_t main, over;
+
+    gpu_fixture_init(&f, 0, 3000 * us);
+    main = gpu_fixture_task(&f, "python3", 0);
+    mark.func = strtab_add(&f.s.store.strings, "[stack over budget]");
+    over = stacks_push(&f.s.store.stacks, 0, frames_add(&f.s.store.frames, &mark));
+    gpu_fixture_launch(&f, "k", KERNEL, main, 0, 0, 0, 100 * us);
+    sample(&f, main, 50 * us, "train;tokenize");
+    ev = gpu_fixture_event(&f, EVENT_RUNQ, main, 200 * us, 500 * us);
+    ev->flags = EVENT_PREEMPTED;
+    ev->stack = over;
+    ev = gpu_fixture_event(&f, EVENT_OFFCPU, main, 600 * us, 700 * us);
+    wait_on(&f, ev, WAIT_FUTEX, 0, "x", "x");
+    ev->stack = over;
+    gpu_fixture_launch(&f, "k", KERNEL, main, 900 * us, 10 * us, 1000 * us, 1100 * us);
+    gpu_trace_init(&x, &f.s);
+    gpu_blame_table(&t, &x, 0);
+    assert_int_equal(of(&t, row(&t, "queued", "tokenize"), "ns")->count, 300 * us);
+    assert_int_equal(of(&t, row(&t, "off CPU: futex", ""), "ns")->count, 100 * us);
+    table_release(&t);
+    gpu_trace_release(&x);
+    gpu_fixture_release(&f);
+}
+
 /* Nothing of the scheduler, no samples: what a trace of the framework tells. */
 static void idle_time_by_the_innermost_call(void **state)
 {
@@ -201,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(idle_time_by_what_the_thread_did),
+        cmocka_unit_test(stacks_over_budget),
         cmocka_unit_test(idle_time_by_the_innermost_call),
         cmocka_unit_test(time_without_samples_is_kept),
     };
