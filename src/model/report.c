@@ -60,11 +60,20 @@ void report_programs_words(const struct report *r, struct buf *out)
         buf_addstr(out, " of CPU time");
 }
 
-const char *report_no_findings(const struct report *r)
+void report_no_findings(const struct report *r, struct buf *out)
 {
-    return findings_count(&r->findings, CHECK_CLEAN)
-               ? "Nothing of what was looked for is there."
-               : "Nothing could be looked for: the session has no data for it.";
+    const struct findings *f = &r->findings;
+    size_t clean = findings_count(f, CHECK_CLEAN), lacking = findings_count(f, CHECK_NOT_DONE);
+
+    if (!clean)
+        buf_addstr(out, "Nothing could be looked for: the session has no data for it.");
+    else if (lacking > clean)
+        buf_addf(out,
+                 "But only %zu of %zu rules could be checked, and found nothing: for the others the session "
+                 "has no data.",
+                 clean, clean + lacking);
+    else
+        buf_addstr(out, "Nothing of what was looked for is there.");
 }
 
 char *report_checked(const struct report *r)

@@ -115,7 +115,7 @@ void report_programs_words(const struct report *r, struct buf *out);
 /* One sentence on what was looked for: "57 rules: 2 found something, ...". Owned by the caller. */
 char *report_checked(const struct report *r);
 
-/* What it means that there are no findings; static. */
-const char *report_no_findings(const struct report *r);
+/* What it means that there are no findings: where most could not be looked for, little. Appended. */
+void report_no_findings(const struct report *r, struct buf *out);
 
 #endif

@@ -180,8 +180,10 @@ static void put_finding(struct report_doc *d, size_t i)
 static void put_findings(struct report_doc *d)
 {
     report_heading(d, 2, d->r->findings.list.n ? "Findings" : "No findings");
-    if (!d->r->findings.list.n)
-        buf_addf(d->out, "%s\n", report_no_findings(d->r));
+    if (!d->r->findings.list.n) {
+        report_no_findings(d->r, d->out);
+        buf_addch(d->out, '\n');
+    }
     for (size_t i = 0; i < d->r->findings.list.n; i++)
         put_finding(d, i);
 }

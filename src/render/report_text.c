@@ -433,9 +433,13 @@ static int fitting_finding(const struct report *r, size_t i, size_t left, const 
 static void list_findings(const struct report *r, const struct text_style *style, int all, struct buf *out)
 {
     size_t n = r->findings.list.n, shown = all || n < FINDINGS_SHOWN ? n : FINDINGS_SHOWN, cut = 0;
+    struct buf why = {0};
 
     if (!n) {
-        buf_addf(out, "\n%sNo findings.%s %s\n", on(style, "\033[1m"), off(style), report_no_findings(r));
+        buf_addf(out, "\n%sNo findings.%s ", on(style, "\033[1m"), off(style));
+        report_no_findings(r, &why);
+        wrap(out, buf_str(&why), style, 0, 13);
+        buf_release(&why);
         return;
     }
     buf_addf(out, "\n%sFindings%s\n", on(style, "\033[1m"), off(style));

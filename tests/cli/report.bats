@@ -44,7 +44,9 @@ folded_session() {
     printf '%s\n' 'main;a 10' 'main;b 10' 'main;c 10' 'main;d 10' >x
     "$WPROF" import -o s x 2>/dev/null
     run -0 "$WPROF" report s
-    [[ $output == *"No findings."*" rules: 0 found something, "* ]]
+    [[ $output == *"No findings. But only "*" rules could be checked"*" rules: 0 found something, "* ]]
+    run -0 "$WPROF" report --rule hot-function s
+    [[ $output == *"No findings. Nothing of what was looked for is there."* ]]
     [ "$(of s 'd["findings"], d["findings_ns"]')" = "([], 0)" ]
 }
 
