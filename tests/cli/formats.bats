@@ -150,7 +150,7 @@ END
 @test "formats: speedscope's own importer reads speedscope and pprof" {
     need_node speedscope
     browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "needs Chromium"
-    printf 'main;work;inner 30\nmain;work 50\nmain;rest 20\n' | "$WPROF" -q import -o t -
+    printf 'main;work;inner 30\nmain;work 50\nmain;rest 20\n' | "$WPROF" -q import --force -o t -
     for f in speedscope pprof; do
         "$WPROF" -q export -f $f -o "t.$f" t
         cp "t.$f" "t.$f.pb.gz"
