@@ -112,3 +112,32 @@ assert all(h[1:] == (0, 2, 3500) for h in have), have'
     [ "$(kernels s)" = "0 4000" ]
     "$WPROF" show s | grep -q 'when  *2023-11-14 22:13:20 UTC'
 }
+
+# MPI's ranks of a machine under one nsys: each process is its rank's, with devices of its own.
+@test "import nsys: one database of several ranks is told apart, alone and beside others" {
+    need_sqlite
+    "$PYTHON" "$ROOT/tests/tools/make_nsys.py" node0.sqlite --mpi-ranks 4,5
+    "$PYTHON" "$ROOT/tests/tools/make_nsys.py" node1.sqlite --mpi-ranks 6,7 --later 20000
+    "$WPROF" import -o one node0.sqlite 2>err
+    "$WPROF" import -o two node0.sqlite node1.sqlite report.sqlite 2>err2
+    not grep -q 'rank' err
+    "$WPROF" show one | grep -q 'Nsight Systems, 2 ranks'
+    grep -q 'report.sqlite: no rank is told, it is taken for rank 2' err2
+    "$PYTHON" - <(ranks one) <(ranks two) <<'END'
+import json, sys
+one, two = (json.load(open(path)) for path in sys.argv[1:])
+def devices(d):
+    return sorted((x["rank"], x["id"], x["kernel_count"], x["busy_ns"]) for x in d["devices"] if x["kernel_count"])
+assert devices(one) == [(4, 0, 1, 3000), (5, 0, 1, 500)], devices(one)
+assert devices(two) == [(2, 0, 2, 3500), (4, 0, 1, 3000), (5, 0, 1, 500), (6, 0, 1, 3000), (7, 0, 1, 500)], devices(two)
+assert [r["rank"] for r in one["ranks_compared"]] == [4, 5], one["ranks_compared"]
+assert sorted(r["rank"] for r in two["ranks_compared"]) == [2, 4, 5, 6, 7], two["ranks_compared"]
+clocks = {r["rank"]: r["clock"] for r in two["ranks_compared"]}
+assert sorted((clocks[4], clocks[5])) == ["reference", "same boot"], clocks
+assert {clocks[2], clocks[6], clocks[7]} == {"wall clock"}, clocks
+END
+}
+
+ranks() {
+    "$WPROF" show --gpu --ranks --json "$1"
+}

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A small database as `nsys export --type sqlite` writes it: make_nsys.py FILE [--rank N | --mpi-rank N | --untimed]
+"""A small database as `nsys export --type sqlite` writes it: make_nsys.py FILE [--rank N | --mpi-rank N | --mpi-ranks N,M | --untimed]
 [--later NS]
 
---rank: the environment that nsys ran in tells it. --untimed: when it was recorded is not told. Two processes whose correlation ids are the same; kernels with known times under NVTX ranges; rows that make no sense.
+--rank: the environment that nsys ran in tells it. --untimed: when it was recorded is not told. --mpi-ranks: of its two processes, which
+mpirun started under one nsys. Two processes whose correlation ids are the same; kernels with known times under NVTX ranges; rows that make no sense.
 """
 import argparse
 import sqlite3
@@ -22,6 +23,7 @@ def arguments():
     p.add_argument("file")
     p.add_argument("--rank", type=int)
     p.add_argument("--mpi-rank", type=int)
+    p.add_argument("--mpi-ranks")
     p.add_argument("--untimed", action="store_true")
     p.add_argument("--later", type=int, default=0)
     return p.parse_args()
@@ -36,6 +38,9 @@ def tell_rank(db, a):
     if a.mpi_rank is not None:
         db.execute("CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER)")
         db.executemany("INSERT INTO MPI_RANKS VALUES (?, ?)", [(thread(100, 101), a.mpi_rank)])
+    if a.mpi_ranks is not None:
+        db.execute("CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER)")
+        db.executemany("INSERT INTO MPI_RANKS VALUES (?, ?)", zip((thread(100, 101), thread(200, 200)), a.mpi_ranks.split(",")))
 
 
 def main():

@@ -57,6 +57,16 @@ static uint64_t correlation(struct nsys *x, uint32_t pid, int64_t id)
     return id > 0 ? (uint64_t)x->file << 56 | ((*number - 1) & 0xffffff) << 32 | (uint32_t)id : 0;
 }
 
+/* + 1, as in struct gpu_work. */
+static uint16_t rank_of(struct nsys *x, uint32_t pid)
+{
+    const uint64_t *rank = map_get(&x->who.processes, pid);
+
+    if (!x->who.processes.n)
+        return x->rank;
+    return rank ? (uint16_t)*rank : 0;
+}
+
 static uint32_t work_of(struct nsys *x, const struct gpu_work *w)
 {
     uint32_t id = gpu_works_add(&x->s->gpus, w);
@@ -115,7 +125,7 @@ static void set_device(struct nsys *x, struct sqlite_rows *r, struct event *ev, 
     int64_t device = sqlite_int(r, 2);
 
     ev->kind = EVENT_GPU;
-    w->rank = x->rank;
+    w->rank = rank_of(x, pid_of(sqlite_int(r, 6)));
     w->device = (uint16_t)(!sqlite_is_null(r, 2) && device >= 0 && device < UINT16_MAX ? device + 1 : 0);
     w->context = (uint32_t)sqlite_int(r, 3);
     w->stream = (uint32_t)sqlite_int(r, 4);
@@ -568,6 +578,8 @@ static void describe(struct nsys *x)
     buf_addstr(&text, "recorded by NVIDIA's Nsight Systems");
     if (x->who.rank >= 0)
         buf_addf(&text, ", rank %d", x->who.rank);
+    else if (x->who.processes.n)
+        buf_addf(&text, ", %d ranks", x->who.ranks);
     else if (x->who.ranks > 1)
         buf_addf(&text, ", %d ranks: their processes are told apart, their devices by number alone",
                  x->who.ranks);
@@ -592,7 +604,9 @@ static int run(struct input *in, struct store *s, struct meta *m, struct import_
     if (!rc) {
         finish(&x);
         describe(&x);
-        if (in->count > 1)
+        if (x.who.processes.n)
+            ranks_split(st, s, in->name, x.who.host, &x.who.processes, x.first, x.first_task);
+        else if (in->count > 1)
             ranks_add(st, s, in->name, x.who.host, x.rank - 1u, x.first, x.first_task);
     }
     in->bytes = in->size;

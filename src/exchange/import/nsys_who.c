@@ -51,6 +51,19 @@ static long rank_in(char *text)
     return rank < RANKS_UNTOLD ? rank : -1;
 }
 
+/* mpirun starts all of a machine's under one nsys. */
+static void read_processes(struct nsys_who *w, struct sqlite *db)
+{
+    static const char sql[] = "SELECT globalTid >> 24 & 0xffffff, rank FROM MPI_RANKS WHERE rank >= 0";
+    struct err ignored = {0};
+    struct sqlite_rows *r = sqlite_has(db, "MPI_RANKS", "globalTid") ? sqlite_query(db, sql, &ignored) : NULL;
+
+    while (r && sqlite_next(r, &ignored) > 0)
+        if (sqlite_int(r, 0) > 0 && sqlite_int(r, 1) < RANKS_UNTOLD)
+            *map_put(&w->processes, (uint64_t)sqlite_int(r, 0)) = (uint64_t)sqlite_int(r, 1) + 1;
+    sqlite_rows_free(r);
+}
+
 static void read_mpi(struct nsys_who *w, struct sqlite *db)
 {
     static const char sql[] = "SELECT count(DISTINCT rank), min(rank) FROM MPI_RANKS WHERE rank >= 0";
@@ -75,6 +88,8 @@ void nsys_who_read(struct nsys_who *w, struct sqlite *db)
     *w = (struct nsys_who){.rank = -1};
     w->host = text_of(db, table, "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'");
     read_mpi(w, db);
+    if (w->ranks > 1)
+        read_processes(w, db);
     if (w->ranks)
         return;
     env = text_of(db, table, "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'DeviceEnvironment'");
@@ -86,4 +101,5 @@ void nsys_who_read(struct nsys_who *w, struct sqlite *db)
 void nsys_who_release(struct nsys_who *w)
 {
     free(w->host);
+    map_release(&w->processes);
 }

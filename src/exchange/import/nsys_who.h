@@ -3,12 +3,14 @@
 #ifndef WPROF_EXCHANGE_NSYS_WHO_H
 #define WPROF_EXCHANGE_NSYS_WHO_H
 
+#include "base/map.h"
 #include "platform/sqlite.h"
 
 struct nsys_who {
-    char *host; /* NULL: not told */
-    int rank;   /* -1: not told */
-    int ranks;  /* how many MPI's processes in it have */
+    char *host;           /* NULL: not told */
+    int rank;             /* -1: not told */
+    int ranks;            /* how many MPI's processes in it have */
+    struct map processes; /* of several ranks: pid -> rank + 1. Empty: not told */
 };
 
 /* By MPI's ranks where all processes have one, else by the environment that nsys ran in. What a version does

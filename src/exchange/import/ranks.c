@@ -9,6 +9,8 @@
 /* Of several files each is a rank's, or a part of it. */
 static uint32_t origin_of(struct store *s, const struct import_rank *r, const char *host)
 {
+    int is_reference = !s->origins.list.n; /* before the push counts it */
+
     for (uint32_t id = 1; id <= s->origins.list.n; id++)
         if (s->origins.list.a[id - 1].rank == r->rank + 1)
             return id;
@@ -16,8 +18,8 @@ static uint32_t origin_of(struct store *s, const struct import_rank *r, const ch
         (struct origin){.session = strtab_add(&s->strings, r->name),
                         .host = host ? strtab_add(&s->strings, host) : 0,
                         .rank = r->rank + 1,
-                        .clock = s->origins.list.n ? ORIGIN_CLOCK_WALL : ORIGIN_CLOCK_ITSELF,
-                        .error_ns = s->origins.list.n ? ORIGIN_ERROR_UNKNOWN : 0};
+                        .clock = is_reference ? ORIGIN_CLOCK_ITSELF : ORIGIN_CLOCK_WALL,
+                        .error_ns = is_reference ? 0 : ORIGIN_ERROR_UNKNOWN};
     return (uint32_t)s->origins.list.n;
 }
 
@@ -44,6 +46,61 @@ void ranks_add(struct import_stats *st, struct store *s, const char *name, const
         tasks_touch(&s->tasks, (uint32_t)i + 1);
     }
     *vec_push(&st->ranks) = r;
+}
+
+/* Of the file that has the reference: all in it are of one machine's clock. */
+static void share_clock(struct store *s, uint32_t id)
+{
+    struct origin *o = &s->origins.list.a[id - 1];
+
+    if (o->clock != ORIGIN_CLOCK_WALL)
+        return;
+    o->clock = ORIGIN_CLOCK_BOOT;
+    o->error_ns = 0;
+}
+
+/* The rank's part of the file whose parts are those from `from` on. All events are the first one's. */
+static struct import_rank *part_of(struct import_stats *st, size_t from, uint32_t rank,
+                                   const struct import_rank *file)
+{
+    struct import_rank *r;
+
+    for (size_t i = from; i < st->ranks.n; i++)
+        if (st->ranks.a[i].rank == rank)
+            return &st->ranks.a[i];
+    r = vec_push(&st->ranks);
+    *r = st->ranks.n == from + 1 ? *file : (struct import_rank){0};
+    r->name = mem_strdup(file->name);
+    r->rank = rank;
+    r->first = UINT64_MAX;
+    return r;
+}
+
+void ranks_split(struct import_stats *st, struct store *s, const char *name, const char *host,
+                 const struct map *processes, size_t first, size_t first_task)
+{
+    struct import_rank file = {.name = (char *)name,
+                               .begin = first,
+                               .end = s->events.n,
+                               .tasks = first_task,
+                               .tasks_end = s->tasks.list.n};
+    size_t from = st->ranks.n;
+
+    for (size_t i = first_task; i < s->tasks.list.n; i++) {
+        struct task *task = &s->tasks.list.a[i];
+        const uint64_t *rank = map_get(processes, task->pid);
+        struct import_rank *r = rank ? part_of(st, from, (uint32_t)*rank - 1, &file) : NULL;
+
+        if (!r)
+            continue;
+        task->origin = origin_of(s, r, host);
+        if (!from)
+            share_clock(s, task->origin);
+        tasks_touch(&s->tasks, (uint32_t)i + 1);
+        if (task->last_ns && task->first_ns < r->first)
+            r->first = task->first_ns;
+        r->last = task->last_ns > r->last ? task->last_ns : r->last;
+    }
 }
 
 static int is_taken(const struct import_stats *st, uint32_t rank)
