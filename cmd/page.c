@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-static const char *const metrics[] = {"oncpu", "offcpu", "waker", "runq",
-                                      "gil",   "gpu",    "alloc", "alloc-peak"};
+static const char *const metrics[] = {"oncpu", "offcpu", "waker",      "runq", "gil",
+                                      "gpu",   "alloc",  "alloc-peak", "spans"};
 
 int page_add_metrics(struct profile *p, const struct session *s, struct fold_opts fold, struct err *e)
 {

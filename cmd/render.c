@@ -34,7 +34,7 @@ static const struct opt options[] = {
                "what to make; all but html and svg are of the topology alone"),
     OPT_CHOICE(
         'v', "view", struct render_opts, view, "NAME", NULL,
-        "cpu|oncpu|offcpu|offwake|waker|runq|gil|gpu|alloc|alloc-peak|timeline|topology",
+        "cpu|oncpu|offcpu|offwake|waker|runq|gil|gpu|alloc|alloc-peak|spans|timeline|topology",
         "what to look at; oncpu and waker, as show -m has them, are cpu and offwake (default: cpu, or what "
         "there is)"),
     OPT_STRING('o', "output", struct render_opts, output, "FILE",
@@ -58,10 +58,10 @@ static const struct opt options[] = {
 static const struct view {
     const char *name, *metric;
 } views[] = {
-    {"cpu", "oncpu"},      {"offcpu", "offcpu"}, {"offwake", "waker"}, {"runq", "runq"},
-    {"gil", "gil"},        {"gpu", "gpu"},       {"alloc", "alloc"},   {"alloc-peak", "alloc-peak"},
-    {"timeline", "oncpu"}, /* beside the timeline itself */
-    {"topology", "oncpu"}, /* the same */
+    {"cpu", "oncpu"},      {"offcpu", "offcpu"},  {"offwake", "waker"}, {"runq", "runq"},
+    {"gil", "gil"},        {"gpu", "gpu"},        {"alloc", "alloc"},   {"alloc-peak", "alloc-peak"},
+    {"spans", "spans"},    {"timeline", "oncpu"}, /* beside the timeline itself */
+    {"topology", "oncpu"},                        /* the same */
 };
 
 /* What a page holds at most: about 2 MB of it. */

@@ -35,7 +35,7 @@ static const struct opt options[] = {
     OPT_CHOICE('b', "by", struct show_opts, by, "WHAT", NULL, "function|module|file|line|process|thread",
                "one table, of these"),
     OPT_CHOICE('s', "sort", struct show_opts, sort, "HOW", "self", "self|total", "order of that table"),
-    OPT_STRING('m', "metric", struct show_opts, metric, "NAME", "what is counted (default: oncpu)"),
+    OPT_STRING('m', "metric", struct show_opts, metric, "NAME", "what is counted (default: oncpu, of an import what it has)"),
     OPT_FLAG('t', "tree", struct show_opts, tree, "the call tree, what is below 0.5 % summed up"),
     OPT_FLAG('w', "waits", struct show_opts, waits, "what threads waited for off the CPU, and who ended it"),
     OPT_FLAG(0, "gpu", struct show_opts, gpu,
@@ -355,6 +355,8 @@ static int show(struct show *x, struct err *e)
     struct cut cut;
     int rc = 0;
 
+    if (!o->metric && meta_is_imported(&x->s.meta))
+        fold.metric = fold_first(&x->s.store);
     quality_compute(&x->q, &x->s.store, &x->s.meta);
     rc = only_apply(&cut, &x->s, o->only, e);
     fold.had = cut.had;

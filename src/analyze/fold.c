@@ -3,6 +3,7 @@
 
 #include "analyze/fold_bytes.h"
 #include "analyze/fold_frames.h"
+#include "analyze/fold_spans.h"
 #include "analyze/wake_chain.h"
 #include "model/profile_index.h"
 #include "model/quality.h"
@@ -14,6 +15,7 @@ enum weighs {
     BY_LENGTH, /* spans their time, samples how many they are */
     BY_BYTES,  /* allocations */
     BY_PEAK,   /* the same, of what was there when there was the most */
+    BY_SELF,   /* of a span what is in no other one: fold_spans.h */
 };
 
 struct metric_kind {
@@ -34,6 +36,7 @@ static const struct metric_kind metric_kinds[] = {
     {"gpu", "ns", EVENT_GPU, NULL},
     {"alloc", "bytes", EVENT_GPU, NULL, .weighs = BY_BYTES},
     {"alloc-peak", "bytes", EVENT_GPU, NULL, .weighs = BY_PEAK},
+    {"spans", "ns", EVENT_GPU, NULL, .weighs = BY_SELF},
 };
 
 /* Some of an event's weight that stands elsewhere than the rest. */
@@ -56,6 +59,7 @@ struct builder {
     VEC(uint32_t) touched; /* stacks with a node there */
     uint32_t *event_node;  /* with samples: event -> node + 1; 0: it is not wanted */
     uint32_t *leaf_of;     /* of what was asked of a GPU: work -> frame + 1 */
+    uint64_t *self_of;     /* BY_SELF: of each event; else NULL */
     uint8_t *at_peak;      /* BY_PEAK: which events count, a bit each */
     struct wake_chain chain;
     struct map under;         /* {node, stack} -> the stack's node below it, where chains go */
@@ -199,6 +203,8 @@ static int task_wanted(const struct builder *b, uint32_t id)
 /* Calls and what else is of the host are no GPU time. */
 static int counts(const struct metric_kind *k, const struct gpu_work *w)
 {
+    if (k->weighs == BY_SELF)
+        return fold_spans_counts(w);
     return k->weighs == BY_LENGTH ? gpu_on_device(w) : w->op == GPU_ALLOC;
 }
 
@@ -228,7 +234,7 @@ static int wanted(const struct builder *b, const struct event *ev)
         return 0;
     if (ev->kind == EVENT_GPU && !gpu_counts(b->metric, b->s, ev))
         return 0;
-    if (b->at_peak && !is_at_peak(b, ev))
+    if ((b->at_peak && !is_at_peak(b, ev)) || (b->self_of && !ev->task))
         return 0;
     return ev->ts >= b->from && ev->ts < b->to && (!b->o->gil || ev->flags & EVENT_GIL_HELD) &&
            task_wanted(b, ev->task);
@@ -237,6 +243,8 @@ static int wanted(const struct builder *b, const struct event *ev)
 /* With time off the CPU among the samples: ns, until as_samples(). */
 static uint64_t weight(const struct builder *b, const struct event *ev)
 {
+    if (b->self_of)
+        return b->self_of[ev - b->s->events.a];
     if (b->metric->weighs != BY_LENGTH)
         return gpu_works_get(&b->s->gpus, ev->attr)->bytes;
     if (ev->kind != EVENT_SAMPLE)
@@ -432,7 +440,7 @@ static void add_samples(struct builder *b)
 /* Each counts where it stands. rest: what is left of each; NULL: its whole weight. */
 static void settle(struct builder *b, const struct placed *list, size_t n, const uint64_t *rest)
 {
-    int on_gpu = b->metric->kind == EVENT_GPU;
+    int on_gpu = b->metric->kind == EVENT_GPU && !b->self_of; /* a span is in its own stack */
 
     for (size_t i = 0; i < n; i++) {
         const struct event *ev = &b->s->events.a[list[i].event];
@@ -630,7 +638,7 @@ int fold_has(const struct store *s, const char *metric)
 
 const char *fold_first(const struct store *s)
 {
-    static const char *const order[] = {"oncpu", "gpu", "offcpu", "gil", "alloc"};
+    static const char *const order[] = {"oncpu", "gpu", "offcpu", "gil", "spans", "alloc"};
 
     for (size_t i = 0; i < ARRAY_SIZE(order); i++)
         if (fold_has(s, order[i]))
@@ -672,6 +680,7 @@ static void take_stacks(struct builder *b)
     b->node_of = mem_calloc(s->stacks.nodes.n + 1, sizeof(*b->node_of));
     b->event_node = b->o->samples ? mem_calloc(s->events.n + 1, sizeof(*b->event_node)) : NULL;
     b->at_peak = b->metric->weighs == BY_PEAK ? fold_bytes_at_peak(s) : NULL;
+    b->self_of = b->metric->weighs == BY_SELF ? fold_spans_self(s) : NULL;
     b->leaf_of = mem_calloc(s->gpus.list.n + 1, sizeof(*b->leaf_of));
     new_node(b, 0, 0);
     add_events(b);
@@ -684,6 +693,7 @@ static void take_stacks(struct builder *b)
     free(b->event_node);
     free(b->leaf_of);
     free(b->at_peak);
+    free(b->self_of);
 }
 
 int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, const struct fold_opts *o,

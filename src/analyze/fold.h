@@ -43,7 +43,7 @@ int fold_store(struct profile *p, const struct store *s, uint64_t start_mono, co
 int fold_has(const struct store *s, const char *metric);
 
 /* What is looked at where nobody says what: "oncpu"; without samples, the first that there is of "gpu",
- * "offcpu", "gil", "alloc". */
+ * "offcpu", "gil", "spans", "alloc". */
 const char *fold_first(const struct store *s);
 
 /* Folded text of one metric, one line a stack with a non-zero self value, sorted: "a;b;c 12\n". `;` and

@@ -165,6 +165,32 @@ assert "PyTorch" in m["notes"], m["notes"]
 END
 }
 
+@test "import chrome: where a trace without samples spent its time, by span" {
+    cat >t.json <<'END'
+{"traceEvents": [
+ {"ph": "X", "pid": 1, "tid": 1, "name": "compile", "ts": 0, "dur": 100},
+ {"ph": "X", "pid": 1, "tid": 1, "name": "parse", "ts": 10, "dur": 30},
+ {"ph": "X", "pid": 1, "tid": 1, "name": "emit", "ts": 50, "dur": 40},
+ {"ph": "X", "pid": 1, "tid": 1, "name": "link", "ts": 50, "dur": 15},
+ {"ph": "X", "pid": 1, "tid": 1, "name": "late", "ts": 80, "dur": 40},
+ {"ph": "X", "pid": 1, "tid": 2, "name": "parse", "ts": 20, "dur": 5}]}
+END
+    "$WPROF" -q import --from chrome -o s t.json
+    run -0 "$WPROF" show s
+    [[ $output == *"Functions by self, of 135 us"* ]] || { echo "$output"; false; }
+    diff - <("$WPROF" export --metric spans s | sed 's/^[^;]*;//' | sort) <<'END'
+compile 30000
+compile;emit 15000
+compile;emit;late 40000
+compile;emit;link 15000
+compile;parse 30000
+parse 5000
+END
+    "$WPROF" -q render -o page.html s
+    grep -q '"spans"' page.html
+    "$WPROF" show --callers link s | grep -q emit
+}
+
 @test "import chrome: spans nest, whoever wrote them" {
     cat >trace.json <<'END'
 {"traceEvents": [
