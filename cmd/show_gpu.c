@@ -79,7 +79,7 @@ static void put_devices(const struct gpu_trace *x, uint64_t top, const struct te
     gpu_devices_table(&t, x, 1, top);
     show_table_text(&t, "Why devices were idle; launch: from the end of the call to the start on the device",
                     style, out);
-    gpu_blame_table(&t, x, top);
+    gpu_blame_joined_table(&t, x, top);
     show_table_text(&t,
                     "What the thread did that asked for what ran next, of all time that devices were idle",
                     style, out);

@@ -50,6 +50,10 @@ struct row {
     uint32_t stack;
     uint64_t stack_ns;  /* of the piece that the stack is of: the longest */
     uint32_t meanwhile; /* index + 1 into places */
+    uint32_t task;      /* the first that it is joined of; 0: key's alone */
+    uint32_t ranks;     /* how many it is joined of */
+    int several;        /* of several threads */
+    int named_apart;    /* whose names differ */
 };
 
 /* Where who ended the waits of a row, or who woke that one in turn, was meanwhile. */
@@ -338,6 +342,82 @@ static void follow(struct blame *b)
     wake_chain_release(&chain);
 }
 
+/* ---- ranks that did the same ---- */
+
+static const struct task *task_of(const struct store *s, uint32_t id)
+{
+    return id && id <= s->tasks.list.n ? &s->tasks.list.a[id - 1] : NULL;
+}
+
+/* The first seen of the threads that are each other's counterparts in their ranks: processes' main threads,
+ * others by their names. Itself where it is no rank's. */
+static uint32_t counterpart(struct map *firsts, const struct store *s, uint32_t id)
+{
+    const struct task *t = task_of(s, id);
+    const struct origin *o = t ? origins_get(&s->origins, t->origin) : NULL;
+    uint64_t *first;
+
+    if (!o || !o->rank)
+        return id;
+    first = map_put(firsts, t->pid == t->tid ? 2 : (uint64_t)t->comm << 1 | 1);
+    if (!*first)
+        *first = id;
+    return (uint32_t)*first;
+}
+
+static void join_meanwhile(struct blame *b, struct row *to, const struct row *r)
+{
+    struct place *have = to->meanwhile ? &b->places.a[to->meanwhile - 1] : NULL;
+    const struct place *more = r->meanwhile ? &b->places.a[r->meanwhile - 1] : NULL;
+
+    if (have && more && have->thread == more->thread && have->where == more->where)
+        have->ns += more->ns;
+    else if (more && (!have || more->ns > have->ns))
+        to->meanwhile = r->meanwhile;
+}
+
+static void join_row(struct blame *b, struct row *to, const struct row *r)
+{
+    to->ns += r->ns;
+    to->gaps += r->gaps;
+    to->task = to->task ? to->task : r->key.task;
+    to->several |= to->task != r->key.task;
+    to->named_apart |= name_of(b->x->s, to->task) != name_of(b->x->s, r->key.task);
+    join_meanwhile(b, to, r);
+    if (r->stack_ns > to->stack_ns) {
+        to->stack = r->stack;
+        to->stack_ns = r->stack_ns;
+    }
+}
+
+/* Of many ranks each does the same: a row for each thread of each would say it as often. */
+static void join_ranks(struct blame *b)
+{
+    struct blame joined = {.x = b->x};
+    struct map firsts = {0}, seen = {0};
+
+    for (size_t i = 0; i < b->rows.n; i++) {
+        const struct row *r = &b->rows.a[i];
+        const struct task *t = task_of(b->x->s, r->key.task);
+        struct key key = r->key;
+        struct row *to;
+        uint64_t *counted;
+
+        key.task = counterpart(&firsts, b->x->s, key.task);
+        to = row_of(&joined, &key);
+        join_row(b, to, r);
+        counted = map_put(&seen, (uint64_t)(to - joined.rows.a + 1) << 32 | (t ? t->origin : 0));
+        to->ranks += t && t->origin && !*counted;
+        *counted = 1;
+    }
+    vec_release(&b->rows);
+    index_release(&b->row_index);
+    b->rows = joined.rows;
+    b->row_index = joined.row_index;
+    map_release(&firsts);
+    map_release(&seen);
+}
+
 /* ---- the table ---- */
 
 static int longest_first(const void *pa, const void *pb)
@@ -376,18 +456,28 @@ static char *meanwhile_text(const struct blame *b, const struct row *r)
     return mem_printf("%s: %s", strtab_get(&b->x->s->strings, p->thread), where);
 }
 
+static void fill_thread(union table_cell *c, const struct store *s, const struct row *r)
+{
+    const struct task *task = task_of(s, r->task ? r->task : r->key.task);
+
+    if (r->ranks > 1) {
+        c[THREAD].text = mem_printf("%s [%u ranks]",
+                                    r->named_apart ? "main" : strtab_get(&s->strings, task->comm), r->ranks);
+        return;
+    }
+    c[THREAD].text = task ? origins_task_name(s, task, "") : NULL;
+    c[TID].count = !task || r->several ? 0 : task->ns_tid ? task->ns_tid : task->tid;
+}
+
 static void fill(union table_cell *c, const struct blame *b, const struct row *r)
 {
     const struct store *s = b->x->s;
-    const struct task *task =
-        r->key.task && r->key.task <= s->tasks.list.n ? &s->tasks.list.a[r->key.task - 1] : NULL;
     struct buf stack = {0};
 
     c[SHARE].share = b->idle ? (double)r->ns / (double)b->idle : NAN;
     c[NS].count = r->ns;
     c[GAPS].count = r->gaps;
-    c[THREAD].text = task ? origins_task_name(s, task, "") : NULL;
-    c[TID].count = !task ? 0 : task->ns_tid ? task->ns_tid : task->tid;
+    fill_thread(c, s, r);
     c[STATE].text = state_text(&r->key);
     c[WHERE].text = text(b, r->key.where);
     c[CALLER].text = text(b, r->key.caller);
@@ -406,7 +496,7 @@ static void fill(union table_cell *c, const struct blame *b, const struct row *r
 }
 
 static void blame_devices(struct table *t, const struct gpu_trace *x, const struct gpu_host *host,
-                          const struct gpu_device *d, size_t nd, enum gpu_idle why, size_t limit)
+                          const struct gpu_device *d, size_t nd, enum gpu_idle why, int by_rank, size_t limit)
 {
     struct blame b = {.x = x, .host = host};
     size_t n;
@@ -416,6 +506,8 @@ static void blame_devices(struct table *t, const struct gpu_trace *x, const stru
         add_device(&b, &d[i], why);
     share_out(&b);
     follow(&b);
+    if (!by_rank)
+        join_ranks(&b);
     if (b.rows.n)
         qsort(b.rows.a, b.rows.n, sizeof(*b.rows.a), longest_first);
     n = table_limit(t, b.rows.n, limit);
@@ -432,17 +524,27 @@ static void blame_devices(struct table *t, const struct gpu_trace *x, const stru
     map_release(&b.sampled_of);
 }
 
-void gpu_blame_table(struct table *t, const struct gpu_trace *x, size_t limit)
+static void blame_all(struct table *t, const struct gpu_trace *x, int by_rank, size_t limit)
 {
     struct gpu_host host;
 
     gpu_host_init(&host, x->s);
-    blame_devices(t, x, &host, x->devices.a, x->devices.n, GPU_IDLE_CAUSES, limit);
+    blame_devices(t, x, &host, x->devices.a, x->devices.n, GPU_IDLE_CAUSES, by_rank, limit);
     gpu_host_release(&host);
+}
+
+void gpu_blame_table(struct table *t, const struct gpu_trace *x, size_t limit)
+{
+    blame_all(t, x, 1, limit);
+}
+
+void gpu_blame_joined_table(struct table *t, const struct gpu_trace *x, size_t limit)
+{
+    blame_all(t, x, 0, limit);
 }
 
 void gpu_blame_device_table(struct table *t, const struct gpu_trace *x, const struct gpu_host *host,
                             const struct gpu_device *d, enum gpu_idle why, size_t limit)
 {
-    blame_devices(t, x, host, d, 1, why, limit);
+    blame_devices(t, x, host, d, 1, why, 1, limit);
 }

@@ -25,6 +25,11 @@
  */
 void gpu_blame_table(struct table *t, const struct gpu_trace *x, size_t limit);
 
+/* The same where threads of several ranks that are each other's counterparts (processes' main threads, others
+ * of one name) share the rows that differ in nothing else: thread is "python3 [8 ranks]", "main [8 ranks]"
+ * where their names differ, tid 0. */
+void gpu_blame_joined_table(struct table *t, const struct gpu_trace *x, size_t limit);
+
 /* The same of one device's gaps of one cause (GPU_IDLE_CAUSES: of any); shares are of those. host: of the
  * trace's store. */
 void gpu_blame_device_table(struct table *t, const struct gpu_trace *x, const struct gpu_host *host,

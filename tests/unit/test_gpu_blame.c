@@ -231,13 +231,68 @@ static void time_without_samples_is_kept(void **state)
     gpu_fixture_release(&f);
 }
 
+/* Of three ranks: two mains are in forward, of the third one in load; and a worker of each, of one name, asks
+ * in time. */
+static void rank_of_three(struct gpu_fixture *f, unsigned rank, const char *where)
+{
+    struct store *s = &f->s.store;
+    char name[] = "train:0";
+    uint32_t main, worker;
+
+    name[6] = (char)('0' + rank);
+    *vec_push(&s->origins.list) = (struct origin){.session = strtab_add(&s->strings, name), .rank = rank + 1};
+    main = gpu_fixture_task(f, name, 0);
+    worker = gpu_fixture_task(f, "stager", main);
+    s->tasks.list.a[main - 1].origin = s->tasks.list.a[worker - 1].origin = rank + 1;
+    gpu_fixture_launch(f, "k", (struct gpu_work){.op = GPU_KERNEL, .device = 1, .rank = rank + 1}, main, 0, 0,
+                       0, 100);
+    gpu_fixture_event(f, EVENT_OFFCPU, main, 110, 900)->stack = gpu_fixture_stack(f, where);
+    gpu_fixture_launch(f, "k", (struct gpu_work){.op = GPU_KERNEL, .device = 1, .rank = rank + 1}, main, 1000,
+                       0, 1000, 1100);
+    gpu_fixture_launch(f, "k", (struct gpu_work){.op = GPU_KERNEL, .device = 1, .rank = rank + 1}, worker,
+                       1050, 0, 1200, 1300);
+}
+
+static void ranks_that_did_the_same_are_one_row(void **state)
+{
+    struct gpu_fixture f;
+    struct gpu_trace x;
+    struct table t, each;
+    union table_cell *r;
+
+    gpu_fixture_init(&f, 0, 3000);
+    rank_of_three(&f, 0, "train;forward");
+    rank_of_three(&f, 1, "train;forward");
+    rank_of_three(&f, 2, "train;load");
+    gpu_trace_init(&x, &f.s);
+    gpu_blame_table(&each, &x, 0);
+    add_up(&each, 3000);
+    gpu_blame_joined_table(&t, &x, 0);
+    add_up(&t, 3000);
+    assert_true(table_rows(&t) < table_rows(&each));
+
+    r = row(&t, "off CPU", "forward");
+    assert_int_equal(of(&t, r, "ns")->count, 2 * 790);
+    assert_int_equal(of(&t, r, "gaps")->count, 2);
+    assert_string_equal(of(&t, r, "thread")->text, "main [2 ranks]");
+    assert_int_equal(of(&t, r, "tid")->count, 0);
+    assert_string_equal(of(&t, row(&t, "off CPU", "load"), "thread")->text, "train:2 [rank 2]");
+    assert_string_equal(of(&each, row(&each, "off CPU", "forward"), "thread")->text, "train:0 [rank 0]");
+    r = row(&t, "asked in time", "cudaLaunchKernel");
+    assert_string_equal(of(&t, r, "thread")->text, "stager [3 ranks]");
+    assert_int_equal(of(&t, r, "ns")->count, 3 * 100);
+    table_release(&each);
+    table_release(&t);
+    gpu_trace_release(&x);
+    gpu_fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(idle_time_by_what_the_thread_did),
-        cmocka_unit_test(stacks_over_budget),
-        cmocka_unit_test(idle_time_by_the_innermost_call),
-        cmocka_unit_test(time_without_samples_is_kept),
+        cmocka_unit_test(idle_time_by_what_the_thread_did),    cmocka_unit_test(stacks_over_budget),
+        cmocka_unit_test(idle_time_by_the_innermost_call),     cmocka_unit_test(time_without_samples_is_kept),
+        cmocka_unit_test(ranks_that_did_the_same_are_one_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
