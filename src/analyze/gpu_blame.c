@@ -12,16 +12,16 @@
 static const struct table_column columns[] = {
     {"share", "of idle", TABLE_SHARE},
     {"ns", "time", TABLE_NS},
-    {"gaps", "gaps", TABLE_COUNT},
-    {"thread", "thread", TABLE_TEXT},
-    {"tid", "tid", TABLE_ID},
+    {"gaps", "gaps", TABLE_COUNT, 6},
+    {"thread", "thread", TABLE_TEXT, 5},
+    {"tid", "tid", TABLE_ID, 7},
     {"state", "was", TABLE_TEXT},
     {"where", "in", TABLE_TEXT},
-    {"caller", "called by", TABLE_TEXT},
-    {"by", "until", TABLE_TEXT},
+    {"caller", "called by", TABLE_TEXT, 2},
+    {"by", "until", TABLE_TEXT, 3},
     {"by_where", NULL, TABLE_TEXT},
-    {"meanwhile", "which was in", TABLE_TEXT},
-    {"meanwhile_share", "", TABLE_SHARE},
+    {"meanwhile", "which was in", TABLE_TEXT, 4},
+    {"meanwhile_share", "", TABLE_SHARE, 8},
     {"stack", NULL, TABLE_TEXT},
 };
 

@@ -12,15 +12,15 @@
     {"span_ns", BUSY("span"), TABLE_NS}, {"busy_ns", BUSY("busy"), TABLE_NS},                                \
         {"idle_ns", IDLE("idle"), TABLE_NS}, {"unseen_ns", NULL, TABLE_NS},                                  \
         {"busy_share", BUSY("of span"), TABLE_SHARE}, {"compute_ns", BUSY("computing"), TABLE_NS},           \
-        {"comm_ns", BUSY("communicating"), TABLE_NS}, {"overlap_ns", NULL, TABLE_NS},                        \
-        {"exposed_ns", BUSY("exposed"), TABLE_NS}, {"copy_ns", BUSY("copying"), TABLE_NS},                   \
+        {"comm_ns", BUSY("communicating"), TABLE_NS, 2}, {"overlap_ns", NULL, TABLE_NS},                     \
+        {"exposed_ns", BUSY("exposed"), TABLE_NS, 3}, {"copy_ns", BUSY("copying"), TABLE_NS, 4},             \
         {"copy_overlap_ns", NULL, TABLE_NS}, {"idle_host_ns", IDLE("for the host"), TABLE_NS},               \
         {"idle_kernel_ns", IDLE("between kernels"), TABLE_NS}, {"idle_other_ns", IDLE("other"), TABLE_NS},   \
-        {"gaps", IDLE("gaps"), TABLE_COUNT}, {"longest_gap_ns", IDLE("longest"), TABLE_NS},                  \
-        {"kernel_count", BUSY("kernels"), TABLE_COUNT}, {"copy_count", BUSY("copies"), TABLE_COUNT},         \
+        {"gaps", IDLE("gaps"), TABLE_COUNT, 3}, {"longest_gap_ns", IDLE("longest"), TABLE_NS},               \
+        {"kernel_count", BUSY("kernels"), TABLE_COUNT, 5}, {"copy_count", BUSY("copies"), TABLE_COUNT, 6},   \
         {"set_count", NULL, TABLE_COUNT}, {"graph_count", NULL, TABLE_COUNT},                                \
-        {"launched", NULL, TABLE_COUNT}, {"latency_median_ns", IDLE("launch"), TABLE_NS},                    \
-        {"latency_p95_ns", IDLE("95 %"), TABLE_NS},                                                          \
+        {"launched", NULL, TABLE_COUNT}, {"latency_median_ns", IDLE("launch"), TABLE_NS, 5},                 \
+        {"latency_p95_ns", IDLE("95 %"), TABLE_NS, 4},                                                       \
     {                                                                                                        \
         "latency_max_ns", NULL, TABLE_NS                                                                     \
     }
@@ -31,8 +31,8 @@
 #define DEVICE(BUSY, IDLE)                                                                                   \
     {                                                                                                        \
         {"device", "device", TABLE_TEXT}, {"id", NULL, TABLE_COUNT}, {"rank", NULL, TABLE_COUNT},            \
-            FIGURES(BUSY, IDLE), {"before_ns", IDLE("before"), TABLE_NS},                                    \
-            {"after_ns", IDLE("after"), TABLE_NS},                                                           \
+            FIGURES(BUSY, IDLE), {"before_ns", IDLE("before"), TABLE_NS, 1},                                 \
+            {"after_ns", IDLE("after"), TABLE_NS, 2},                                                        \
     }
 
 static const struct table_column busy_columns[] = DEVICE(TITLED, UNTITLED);
@@ -41,11 +41,11 @@ static const struct table_column idle_columns[] = DEVICE(UNTITLED, TITLED);
 static const struct table_column stream_columns[] = {
     {"device", "device", TABLE_TEXT},
     {"pid", NULL, TABLE_COUNT},
-    {"context", "context", TABLE_ID},
+    {"context", "context", TABLE_ID, 7},
     {"stream", "stream", TABLE_ID},
     FIGURES(TITLED, UNTITLED),
-    {"queue_max", "queued", TABLE_COUNT},
-    {"queue_mean", "on average", TABLE_REAL},
+    {"queue_max", "queued", TABLE_COUNT, 8},
+    {"queue_mean", "on average", TABLE_REAL, 9},
 };
 
 static char *label(const struct gpu_device *d)

@@ -9,15 +9,15 @@
 #include <string.h>
 
 static const struct table_column call_columns[] = {
-    {"name", "call", TABLE_TEXT},      {"op", "of", TABLE_TEXT},      {"count", "count", TABLE_COUNT},
-    {"total_ns", "time", TABLE_NS},    {"mean_ns", "mean", TABLE_NS}, {"max_ns", "longest", TABLE_NS},
-    {"failed", "failed", TABLE_COUNT},
+    {"name", "call", TABLE_TEXT},         {"op", "of", TABLE_TEXT, 2},   {"count", "count", TABLE_COUNT},
+    {"total_ns", "time", TABLE_NS},       {"mean_ns", "mean", TABLE_NS}, {"max_ns", "longest", TABLE_NS, 1},
+    {"failed", "failed", TABLE_COUNT, 3},
 };
 
 static const struct table_column stall_columns[] = {
-    {"thread", "thread", TABLE_TEXT}, {"tid", "tid", TABLE_ID},         {"name", "waited in", TABLE_TEXT},
-    {"where", "where", TABLE_TEXT},   {"count", "times", TABLE_COUNT},  {"ns", "time", TABLE_NS},
-    {"max_ns", "longest", TABLE_NS},  {"share", "of all", TABLE_SHARE},
+    {"thread", "thread", TABLE_TEXT, 2}, {"tid", "tid", TABLE_ID, 3},      {"name", "waited in", TABLE_TEXT},
+    {"where", "where", TABLE_TEXT},      {"count", "times", TABLE_COUNT},  {"ns", "time", TABLE_NS},
+    {"max_ns", "longest", TABLE_NS, 1},  {"share", "of all", TABLE_SHARE},
 };
 
 struct row {

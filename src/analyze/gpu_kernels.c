@@ -12,16 +12,21 @@
 enum { SMALL = 1024 }; /* bytes: such a copy costs its start and no more */
 
 static const struct table_column kernel_columns[] = {
-    {"name", "kernel", TABLE_TEXT},   {"count", "count", TABLE_COUNT},      {"total_ns", "time", TABLE_NS},
-    {"share", "of all", TABLE_SHARE}, {"self_ns", "alone", TABLE_NS},       {"mean_ns", "mean", TABLE_NS},
-    {"max_ns", "longest", TABLE_NS},  {"sm_util", "occupancy", TABLE_REAL},
+    {"name", "kernel", TABLE_TEXT},     {"count", "count", TABLE_COUNT},
+    {"total_ns", "time", TABLE_NS},     {"share", "of all", TABLE_SHARE},
+    {"self_ns", "alone", TABLE_NS, 2},  {"mean_ns", "mean", TABLE_NS, 1},
+    {"max_ns", "longest", TABLE_NS, 3}, {"sm_util", "occupancy", TABLE_REAL, 4},
 };
 
 static const struct table_column copy_columns[] = {
-    {"what", "what", TABLE_TEXT},          {"count", "count", TABLE_COUNT},
-    {"bytes", "bytes", TABLE_BYTES},       {"ns", "time", TABLE_NS},
-    {"bytes_per_s", NULL, TABLE_REAL},     {"mean_bytes", "mean", TABLE_BYTES},
-    {"small", "below 1 KiB", TABLE_COUNT}, {"rate", "rate", TABLE_FIGURE},
+    {"what", "what", TABLE_TEXT},
+    {"count", "count", TABLE_COUNT},
+    {"bytes", "bytes", TABLE_BYTES},
+    {"ns", "time", TABLE_NS},
+    {"bytes_per_s", NULL, TABLE_REAL},
+    {"mean_bytes", "mean", TABLE_BYTES, 1},
+    {"small", "below 1 KiB", TABLE_COUNT, 2},
+    {"rate", "rate", TABLE_FIGURE},
 };
 
 static const struct table_column node_columns[] = {

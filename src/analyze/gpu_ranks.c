@@ -11,17 +11,17 @@ enum { EQUAL_NS = 1000, EQUAL_PART = 100 };
 
 static const struct table_column columns[] = {
     {"rank", "rank", TABLE_ID},
-    {"devices", "devices", TABLE_COUNT},
+    {"devices", "devices", TABLE_COUNT, 7},
     {"span_ns", "span", TABLE_NS},
     {"busy_ns", "busy", TABLE_NS},
-    {"busy_share", "of span", TABLE_SHARE},
-    {"compute_ns", "computing", TABLE_NS},
-    {"comm_ns", "communicating", TABLE_NS},
-    {"exposed_ns", "exposed", TABLE_NS},
-    {"collectives", "collectives", TABLE_COUNT},
-    {"alone", "not compared", TABLE_COUNT},
+    {"busy_share", "of span", TABLE_SHARE, 4},
+    {"compute_ns", "computing", TABLE_NS, 5},
+    {"comm_ns", "communicating", TABLE_NS, 1},
+    {"exposed_ns", "exposed", TABLE_NS, 3},
+    {"collectives", "collectives", TABLE_COUNT, 2},
+    {"alone", "not compared", TABLE_COUNT, 8},
     {"last", "came last", TABLE_COUNT},
-    {"last_share", "of them", TABLE_SHARE},
+    {"last_share", "of them", TABLE_SHARE, 6},
     {"waited_ns", "waited", TABLE_NS},
 };
 

@@ -88,8 +88,8 @@ static const struct table_column cause_columns[] = {
     {"cause", "what", TABLE_TEXT},
     {"slow_ns", "a slow one", TABLE_NS},
     {"typical_ns", "a typical one", TABLE_NS},
-    {"more_share", "of what is more", TABLE_SHARE},
-    {"thread", "thread", TABLE_TEXT},
+    {"more_share", "of what is more", TABLE_SHARE, 1},
+    {"thread", "thread", TABLE_TEXT, 2},
     {"where", "where", TABLE_TEXT},
 };
 

@@ -14,13 +14,13 @@
 #include <string.h>
 
 static const struct table_column columns[] = {
-    {"thread", "thread", TABLE_TEXT},  {"tid", "tid", TABLE_ID},
-    {"ns", "waited", TABLE_NS},        {"share", "", TABLE_SHARE},
-    {"spans", "times", TABLE_COUNT},   {"reason", "for", TABLE_TEXT},
-    {"what", "what", TABLE_TEXT},      {"where", "in", TABLE_TEXT},
-    {"waker", "woken by", TABLE_TEXT}, {"waker_tid", "tid", TABLE_ID},
-    {"waker_where", "in", TABLE_TEXT}, {"meanwhile", "which was in", TABLE_TEXT},
-    {"state", "and", TABLE_TEXT},
+    {"thread", "thread", TABLE_TEXT},     {"tid", "tid", TABLE_ID, 6},
+    {"ns", "waited", TABLE_NS},           {"share", "", TABLE_SHARE, 3},
+    {"spans", "times", TABLE_COUNT, 5},   {"reason", "for", TABLE_TEXT, 2},
+    {"what", "what", TABLE_TEXT, 7},      {"where", "in", TABLE_TEXT},
+    {"waker", "woken by", TABLE_TEXT},    {"waker_tid", "tid", TABLE_ID, 9},
+    {"waker_where", "in", TABLE_TEXT, 4}, {"meanwhile", "which was in", TABLE_TEXT},
+    {"state", "and", TABLE_TEXT, 8},
 };
 
 enum { THREAD, TID, NS, SHARE, SPANS, REASON, WHAT, WHERE, WAKER, WAKER_TID, WAKER_WHERE, MEANWHILE, STATE };

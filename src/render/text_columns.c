@@ -95,7 +95,7 @@ char *text_columns_without(const struct text_columns *f, const struct table *t)
     struct buf b = {0};
 
     for (size_t c = 0; c < t->ncolumns; c++)
-        if (f->dropped[c])
+        if (f->dropped[c] && *t->columns[c].title)
             buf_addf(&b, "%s%s", b.len ? ", " : "left out to fit the terminal: ", t->columns[c].title);
     return b.len ? buf_detach(&b) : NULL;
 }
