@@ -16,15 +16,20 @@
 #include <stddef.h>
 
 static const struct {
-    const char *key, *text;
+    const char *key, *one, *many;
     size_t at;
 } odd[] = {
-    {"without_work", "say nothing of what they did: left out", offsetof(struct gpu_odd, no_work)},
-    {"unknown", "did what this wprof does not know: left out", offsetof(struct gpu_odd, unknown)},
-    {"without_device", "ran on a device that is not told", offsetof(struct gpu_odd, no_device)},
-    {"without_time", "took no time", offsetof(struct gpu_odd, no_time)},
-    {"unlaunched", "were asked for by no call that was seen", offsetof(struct gpu_odd, unlaunched)},
-    {"early", "began before the call that asked for them", offsetof(struct gpu_odd, early)},
+    {"without_work", "record says nothing of what it did: left out",
+     "records say nothing of what they did: left out", offsetof(struct gpu_odd, no_work)},
+    {"unknown", "record did what this wprof does not know: left out",
+     "records did what this wprof does not know: left out", offsetof(struct gpu_odd, unknown)},
+    {"without_device", "record ran on a device that is not told", "records ran on a device that is not told",
+     offsetof(struct gpu_odd, no_device)},
+    {"without_time", "record took no time", "records took no time", offsetof(struct gpu_odd, no_time)},
+    {"unlaunched", "record was asked for by no call that was seen",
+     "records were asked for by no call that was seen", offsetof(struct gpu_odd, unlaunched)},
+    {"early", "record began before the call that asked for it",
+     "records began before the call that asked for them", offsetof(struct gpu_odd, early)},
 };
 
 static uint64_t odd_count(const struct gpu_odd *o, size_t i)
@@ -39,8 +44,8 @@ static void put_odd(const struct gpu_odd *o, struct buf *out)
     for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
         if (!odd_count(o, i))
             continue;
-        buf_addf(out, "%s%llu records %s\n", any ? "" : "\n", (unsigned long long)odd_count(o, i),
-                 odd[i].text);
+        buf_addf(out, "%s%llu %s\n", any ? "" : "\n", (unsigned long long)odd_count(o, i),
+                 odd_count(o, i) == 1 ? odd[i].one : odd[i].many);
         any = 1;
     }
 }
