@@ -3,6 +3,7 @@
 #include "rules_fixture.h"
 
 #include "analyze/waits_top.h"
+#include "render/text.h"
 
 /* A pool of threads is no loader; its workers' own work may be what is sent to them. */
 static void pool_workers(void **state)
@@ -299,12 +300,39 @@ static void answers(void **state)
     assert_false(ended_by(x, "[timer]"));
 }
 
+/* In a terminal of 80 columns who and where stay, tids go. */
+static void waits_on_80_columns(void **state)
+{
+    struct text_style style = {.width = 80};
+    struct rules_case *x = *state;
+    uint32_t worker = case_task(x, 20, 20, 0, "pt_data_worker"),
+             work = PY({"slow_transform_of_a_batch", "a.py"});
+    struct table t;
+    struct buf out = {0};
+
+    case_wait(x, x->lead, PY({"DataLoader.__next__", "t.py"}), 0, 2000,
+              (struct waiting){.reason = WAIT_PIPE,
+                               .waker = worker,
+                               .waker_stack = work,
+                               .what = "pipe:[1234567] <- pt_data_worker[20]"});
+    case_samples(x, worker, work, 0, 190);
+    waits_top(&t, &x->s, 0);
+    text_table(&t, "Waits", &style, &out);
+    for (const char *line = buf_str(&out), *end; (end = strchr(line, '\n')); line = end + 1)
+        assert_true(end - line <= 80);
+    assert_non_null(strstr(buf_str(&out), "DataLoader.__next__"));
+    assert_non_null(strstr(buf_str(&out), "slow_transform_of_a_"));
+    assert_non_null(strstr(buf_str(&out), "left out to fit the terminal: "));
+    buf_release(&out);
+    table_release(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(pool_workers), T(native_places),  T(other_end),   T(sent_by_interrupt), T(far_end),
         T(idle_loop),    T(listening_loop), T(python_lock), T(lock_of_many),      T(short_waits),
-        T(file_lock),    T(not_recorded),   T(timeouts),    T(answers),
+        T(file_lock),    T(not_recorded),   T(timeouts),    T(answers),           T(waits_on_80_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
