@@ -56,7 +56,7 @@ void runtime_exit(struct runtime *r, struct who *w, const struct wire_exit *x)
     uint64_t ns = since_begin(r, &x->task, x->runtime);
 
     r->ended_ns += ns;
-    note(w, who_find(w, x->task.tid, x->task.start), since_exec(r, &x->task, ns), x->head.ts);
+    who_ended(w, &x->task, since_exec(r, &x->task, ns), x->head.ts);
 }
 
 void runtime_exec(struct runtime *r, struct who *w, const struct wire_exec *x)

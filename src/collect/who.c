@@ -11,6 +11,8 @@
 void who_release(struct who *w)
 {
     map_release(&w->ids);
+    map_release(&w->gone_at);
+    vec_release(&w->gone);
     vec_release(&w->names);
 }
 
@@ -56,6 +58,51 @@ static void leader_comm(const struct wire_task *t, char comm[WIRE_COMM])
     buf_release(&b);
 }
 
+/* What was kept of its end. */
+static void end_late(struct who *w, uint32_t id, uint64_t key)
+{
+    const uint64_t *at = map_get(&w->gone_at, key);
+    struct task *task = tasks_get(&w->store->tasks, id);
+
+    if (!at)
+        return;
+    task->cpu_ns = w->gone.a[*at - 1].ns;
+    task->last_ns = w->gone.a[*at - 1].ts;
+    if (task->first_ns > task->last_ns)
+        task->first_ns = task->last_ns;
+    map_del(&w->gone_at, key);
+}
+
+static void keep_end(struct who *w, const struct who_gone *x)
+{
+    size_t at = w->next_gone++ % WHO_GONE;
+    const uint64_t *old;
+
+    if (at == w->gone.n) {
+        *vec_push(&w->gone) = *x;
+    } else {
+        old = map_get(&w->gone_at, w->gone.a[at].key);
+        if (old && *old == at + 1)
+            map_del(&w->gone_at, w->gone.a[at].key);
+        w->gone.a[at] = *x;
+    }
+    *map_put(&w->gone_at, x->key) = at + 1;
+}
+
+void who_ended(struct who *w, const struct wire_task *t, uint64_t cpu_ns, uint64_t ts)
+{
+    uint32_t id = who_find(w, t->tid, t->start);
+    struct task *task = tasks_get(&w->store->tasks, id);
+
+    if (!task) {
+        keep_end(w, &(struct who_gone){key_of(t->tid, t->start), cpu_ns, ts});
+        return;
+    }
+    task->cpu_ns = cpu_ns;
+    task->last_ns = ts;
+    tasks_touch(&w->store->tasks, id);
+}
+
 static uint32_t enter(struct who *w, const struct wire_task *t, uint32_t image, uint64_t ts)
 {
     struct task key = {.pid = t->tgid,
@@ -82,6 +129,7 @@ static uint32_t enter(struct who *w, const struct wire_task *t, uint32_t image, 
     }
     id = tasks_add(&w->store->tasks, &key);
     *map_put(&w->ids, key_of(t->tid, t->start)) = id;
+    end_late(w, id, key_of(t->tid, t->start));
     return id;
 }
 

@@ -19,8 +19,17 @@ struct who_name {
     uint32_t before; /* task id of the program before the last exec */
 };
 
+/* A thread that ended before anything was recorded of it: whom it woke by that may still be told. */
+struct who_gone {
+    uint64_t key;
+    uint64_t ns, ts; /* its CPU time, when it ended */
+};
+
 struct who {
     struct store *store;
+    VEC(struct who_gone) gone; /* the last WHO_GONE, in a circle */
+    struct map gone_at;        /* hash of {tid, start} -> place in it + 1 */
+    size_t next_gone;
     struct map ids;             /* hash of {tid, start} -> task id */
     VEC(struct who_name) names; /* by task id - 1: the name that the store has */
 };
@@ -35,8 +44,12 @@ uint32_t who_leader(struct who *w, const struct process *p, uint64_t ts);
  * that the old keeps its name. Gives the task; 0: not met yet. */
 uint32_t who_exec(struct who *w, const struct process *p);
 uint32_t who_before_exec(const struct who *w,
-                         uint32_t id);    /* the task that it was; itself where it did not change */
-void who_use(struct who *w, uint32_t id); /* something is recorded of it */
+                         uint32_t id); /* the task that it was; itself where it did not change */
+enum { WHO_GONE = 4096 };
+
+/* It has ended. Where it is not met yet, that is kept for when it is, if that is soon. */
+void who_ended(struct who *w, const struct wire_task *t, uint64_t cpu_ns, uint64_t ts);
+void who_use(struct who *w, uint32_t id);                             /* something is recorded of it */
 uint32_t who_find(const struct who *w, uint32_t tid, uint64_t start); /* 0: not met yet */
 
 #endif

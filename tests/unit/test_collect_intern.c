@@ -127,6 +127,40 @@ static void test_marker(void **state)
     teardown(&f);
 }
 
+/* Of short threads the first that is told may be whom they woke as they ended. */
+static void test_ended_before(void **state)
+{
+    struct wire_task t = {.tgid = 7, .tid = 8, .start = 20, .leader_start = 10, .comm = "worker"};
+    struct store s = {0};
+    struct who w = {.store = &s};
+    const struct task *task;
+
+    who_ended(&w, &t, 2000, 90);
+    assert_int_equal(who_find(&w, 8, 20), 0); /* nothing was recorded of it: it is not entered for that */
+    task = tasks_get(&s.tasks, who_task(&w, &t, 100));
+    assert_int_equal(task->cpu_ns, 2000);
+    assert_int_equal(task->last_ns, 90);
+    assert_int_equal(task->first_ns, 90);
+    t.start = 30; /* the same tid, another thread, which goes on */
+    task = tasks_get(&s.tasks, who_task(&w, &t, 110));
+    assert_int_equal(task->last_ns, 0);
+    who_ended(&w, &t, 3000, 120);
+    assert_int_equal(tasks_get(&s.tasks, who_find(&w, 8, 30))->cpu_ns, 3000);
+    for (uint32_t i = 0; i < WHO_GONE + 1; i++) { /* of so many, the first is forgotten */
+        t.tid = 100 + i;
+        who_ended(&w, &t, 1, 200 + i);
+    }
+    assert_int_equal(w.gone.n, WHO_GONE);
+    t.tid = 100;
+    assert_int_equal(tasks_get(&s.tasks, who_task(&w, &t, 9999))->last_ns, 0);
+    t.tid = 101;
+    assert_int_equal(tasks_get(&s.tasks, who_task(&w, &t, 9999))->last_ns, 201);
+    t.tid = 100 + WHO_GONE;
+    assert_int_equal(tasks_get(&s.tasks, who_task(&w, &t, 9999))->last_ns, 200 + WHO_GONE);
+    who_release(&w);
+    store_release(&s);
+}
+
 static void test_tasks(void **state)
 {
     struct wire_task thread = {.tgid = 7, .tid = 8, .start = 20, .leader_start = 10, .comm = "worker"};
@@ -152,10 +186,8 @@ static void test_tasks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_same_again),
-        cmocka_unit_test(test_marker),
-        cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_kinds), cmocka_unit_test(test_same_again),   cmocka_unit_test(test_marker),
+        cmocka_unit_test(test_tasks), cmocka_unit_test(test_ended_before),
     };
 
     return cmocka_run_group_tests_name("collect: stacks", tests, NULL, NULL);
