@@ -186,11 +186,11 @@ static void add_folded(struct report_folded *f, const struct profile *p)
 
 static int add_hotspots(struct report *r, const struct session *s, const struct report_opts *o, struct err *e)
 {
-    struct fold_opts fold = {0};
+    struct fold_opts fold = {.metric = fold_first(&s->store)};
     struct profile p = {0}, lines = {0};
-    int rc = 0;
+    int rc = 0, spans = !strcmp(fold.metric, "spans"); /* a trace's, without a device */
 
-    if (fold_has(&s->store, "oncpu")) {
+    if (spans || fold_has(&s->store, "oncpu")) {
         rc = fold_profile(&p, s, &fold, e);
         fold.lines = 1;
         rc = rc || fold_profile(&lines, s, &fold, e) ? -1 : 0;
@@ -201,7 +201,8 @@ static int add_hotspots(struct report *r, const struct session *s, const struct 
         tops_functions(section(r, REPORT_TOTAL, "hotspots_total", "Functions by time with what they call"),
                        &p, 0, TOPS_FUNCTION, 1, o->rows);
         source_lines_table(section(r, REPORT_LINES, "python_lines", "Python lines"), s, &lines, o->rows);
-        add_folded(&r->folded, &p);
+        if (!spans)
+            add_folded(&r->folded, &p);
     }
     profile_release(&p);
     profile_release(&lines);

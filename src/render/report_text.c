@@ -9,7 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 100, BAR = 60, FINDINGS_SHOWN = 3, PARTS_SHOWN = 5, WARNINGS_SHOWN = 2, DEVICES_SHOWN = 2 };
+enum { WIDTH = 100, BAR = 60, FINDINGS_SHOWN = 3, DEVICES_SHOWN = 2 };
+
+/* How much is told: of bars' parts, of warnings and of notes each so many. */
+struct extent {
+    int all; /* findings, tables and checks, too */
+    size_t parts, notes;
+};
+
+/* The first that fits the screen is taken, else the last. */
+static const struct extent extents[] = {{0, 5, 2}, {0, 3, 1}, {0, 1, 0}};
 enum { LINES_BELOW = 5 }; /* "3 more", what was checked, the shell's prompt */
 
 static const char *on(const struct text_style *s, const char *sgr)
@@ -34,7 +43,8 @@ static void wrap(struct buf *out, const char *text, const struct text_style *sty
 
 /* ---- what ran, how well it was measured ---- */
 
-static void about(const struct report *r, const struct text_style *style, struct buf *out)
+static void about(const struct report *r, const struct text_style *style, const struct extent *how,
+                  struct buf *out)
 {
     const struct meta *m = r->meta;
     char *command = figures_command(m), text[40];
@@ -65,19 +75,19 @@ static void about(const struct report *r, const struct text_style *style, struct
             buf_addf(&b, "%s%s %s", b.len ? ", " : "", f.quality.a[i].label, f.quality.a[i].value);
     buf_addstr(out, "  ");
     wrap(out, buf_str(&b), style, 2, 2);
-    for (size_t i = 0; i < f.warnings.n && i < WARNINGS_SHOWN; i++) {
+    for (size_t i = 0; i < f.warnings.n && i < how->notes; i++) {
         buf_addf(out, "  %s! ", on(style, "\033[33m"));
         wrap(out, f.warnings.a[i], style, 4, 4);
         buf_addstr(out, off(style));
     }
-    for (size_t i = 0; i < f.notes.n && i < WARNINGS_SHOWN; i++) {
+    for (size_t i = 0; i < f.notes.n && i < how->notes; i++) {
         buf_addstr(out, "  - ");
         wrap(out, f.notes.a[i], style, 4, 4);
     }
-    if (f.warnings.n > WARNINGS_SHOWN)
-        buf_addf(out, "  ! %zu more: wprof show\n", f.warnings.n - WARNINGS_SHOWN);
-    if (f.notes.n > WARNINGS_SHOWN)
-        buf_addf(out, "  - %zu more: wprof show\n", f.notes.n - WARNINGS_SHOWN);
+    if (f.warnings.n > how->notes)
+        buf_addf(out, "  ! %zu more: wprof show\n", f.warnings.n - how->notes);
+    if (f.notes.n > how->notes)
+        buf_addf(out, "  - %zu more: wprof show\n", f.notes.n - how->notes);
     figures_release(&f);
     buf_release(&b);
     free(command);
@@ -162,7 +172,8 @@ struct bar {
 };
 
 /* The bar and what its parts are. */
-static void bar_lines(const struct bar *b, const struct text_style *style, int all, struct buf *out)
+static void bar_lines(const struct bar *b, const struct text_style *style, const struct extent *how,
+                      struct buf *out)
 {
     uint64_t rest = 0;
 
@@ -171,7 +182,7 @@ static void bar_lines(const struct bar *b, const struct text_style *style, int a
         const struct report_part *x = &b->parts[i];
 
         /* A part that would show as 0.0 % tells nothing; the rest is summed up. */
-        if ((double)x->ns < 0.001 * (double)b->ns || (!all && rank_of(b->parts, b->n, i) >= PARTS_SHOWN))
+        if ((double)x->ns < 0.001 * (double)b->ns || rank_of(b->parts, b->n, i) >= how->parts)
             rest += x->ns;
         else
             part_line(b->ns, style, x, x->ns, x->label, out);
@@ -180,7 +191,8 @@ static void bar_lines(const struct bar *b, const struct text_style *style, int a
         part_line(b->ns, style, NULL, rest, "other", out);
 }
 
-static void crew(const struct report *r, const struct text_style *style, int all, struct buf *out)
+static void crew(const struct report *r, const struct text_style *style, const struct extent *how,
+                 struct buf *out)
 {
     char ns[40], idle[40];
 
@@ -192,10 +204,11 @@ static void crew(const struct report *r, const struct text_style *style, int all
     if (r->crew_idle_ns > r->crew_ns / 1000)
         buf_addf(out, ", and %s idle", units_duration(idle, sizeof(idle), r->crew_idle_ns));
     buf_addch(out, '\n');
-    bar_lines(&(struct bar){r->crew_wall.a, r->crew_wall.n, r->crew_ns}, style, all, out);
+    bar_lines(&(struct bar){r->crew_wall.a, r->crew_wall.n, r->crew_ns}, style, how, out);
 }
 
-static void wall(const struct report *r, const struct text_style *style, int all, struct buf *out)
+static void wall(const struct report *r, const struct text_style *style, const struct extent *how,
+                 struct buf *out)
 {
     char ns[40];
 
@@ -205,11 +218,11 @@ static void wall(const struct report *r, const struct text_style *style, int all
              units_duration(ns, sizeof(ns), r->wall_ns));
     text_clean(r->lead, 40, out);
     buf_addf(out, ", %s\n", r->lead_is_child ? "for which the command waited" : "the main thread");
-    bar_lines(&(struct bar){r->wall.a, r->wall.n, r->wall_ns}, style, all, out);
+    bar_lines(&(struct bar){r->wall.a, r->wall.n, r->wall_ns}, style, how, out);
     if (r->unseen_ns > r->wall_ns / 1000)
         part_line(r->wall_ns, style, NULL, r->unseen_ns,
                   r->waits_measured ? "not there" : "off the CPU: waits were not recorded", out);
-    crew(r, style, all, out);
+    crew(r, style, how, out);
 }
 
 /* Programs come in shades, in turn. */
@@ -268,9 +281,10 @@ static uint64_t programs_bar(const struct report *r, size_t n, const struct text
 }
 
 /* Of a whole machine, or where others than the main thread's program did the work. */
-static void programs(const struct report *r, const struct text_style *style, int all, struct buf *out)
+static void programs(const struct report *r, const struct text_style *style, const struct extent *how,
+                     struct buf *out)
 {
-    size_t n = all || r->programs.n <= PARTS_SHOWN ? r->programs.n : PARTS_SHOWN;
+    size_t n = r->programs.n <= how->parts ? r->programs.n : how->parts;
     struct buf text = {0};
     uint64_t shown;
 
@@ -315,13 +329,14 @@ static void device(const struct report_device *d, const struct text_style *style
     buf_release(&text);
 }
 
-static void blame(const struct report *r, const struct text_style *style, int all, struct buf *out)
+static void blame(const struct report *r, const struct text_style *style, const struct extent *how,
+                  struct buf *out)
 {
     struct buf text = {0};
     size_t shown = 0;
     char share[32];
 
-    for (size_t i = 0; i < r->blame.n && (all || shown < PARTS_SHOWN); i++) {
+    for (size_t i = 0; i < r->blame.n && shown < how->parts; i++) {
         const struct report_blame *b = &r->blame.a[i];
 
         if ((double)b->ns < 0.01 * (double)r->idle_ns)
@@ -338,15 +353,16 @@ static void blame(const struct report *r, const struct text_style *style, int al
     buf_release(&text);
 }
 
-static void devices(const struct report *r, const struct text_style *style, int all, struct buf *out)
+static void devices(const struct report *r, const struct text_style *style, const struct extent *how,
+                    struct buf *out)
 {
-    size_t n = all || r->devices.n <= DEVICES_SHOWN ? r->devices.n : DEVICES_SHOWN;
+    size_t n = how->all || r->devices.n <= DEVICES_SHOWN ? r->devices.n : DEVICES_SHOWN;
 
     for (size_t i = 0; i < n; i++)
         device(&r->devices.a[i], style, out);
     if (n < r->devices.n)
         buf_addf(out, "  %zu more devices: --all\n", r->devices.n - n);
-    blame(r, style, all, out);
+    blame(r, style, how, out);
 }
 
 /* ---- findings ---- */
@@ -372,8 +388,8 @@ static void finding_title(const struct report *r, size_t i, const struct text_st
     buf_release(&head);
 }
 
-static void finding(const struct report *r, size_t i, const struct text_style *style, int all,
-                    struct buf *out)
+static void finding(const struct report *r, size_t i, const struct text_style *style,
+                    const struct extent *how, struct buf *out)
 {
     const struct finding *x = &r->findings.list.a[i];
     struct buf head = {0}, within = {0};
@@ -392,11 +408,11 @@ static void finding(const struct report *r, size_t i, const struct text_style *s
     buf_addf(out, "    %s", on(style, "\033[2m"));
     buf_addf(&head, "[%s] severity %s, %s", x->id, finding_severity_name(x->severity),
              finding_certainty_name(x->certainty));
-    if (x->why && (all || x->certainty != FINDING_MEASURED))
+    if (x->why && (how->all || x->certainty != FINDING_MEASURED))
         buf_addf(&head, ": %s", x->why);
     wrap(out, buf_str(&head), style, 6, 4);
     buf_addstr(out, off(style));
-    if (all && x->stack) {
+    if (how->all && x->stack) {
         buf_addstr(out, "    ");
         wrap(out, x->stack, style, 6, 4);
     }
@@ -420,7 +436,7 @@ static int fitting_finding(const struct report *r, size_t i, size_t left, const 
     struct buf whole = {0};
     int fits;
 
-    finding(r, i, style, 0, &whole);
+    finding(r, i, style, &extents[0], &whole);
     fits = !i || !style->rows || lines(out) + lines(&whole) + left + LINES_BELOW <= style->rows;
     if (fits)
         buf_add(out, buf_str(&whole), whole.len);
@@ -430,9 +446,10 @@ static int fitting_finding(const struct report *r, size_t i, size_t left, const 
     return fits;
 }
 
-static void list_findings(const struct report *r, const struct text_style *style, int all, struct buf *out)
+static void list_findings(const struct report *r, const struct text_style *style, const struct extent *how,
+                          struct buf *out)
 {
-    size_t n = r->findings.list.n, shown = all || n < FINDINGS_SHOWN ? n : FINDINGS_SHOWN, cut = 0;
+    size_t n = r->findings.list.n, shown = how->all || n < FINDINGS_SHOWN ? n : FINDINGS_SHOWN, cut = 0;
     struct buf why = {0};
 
     if (!n) {
@@ -444,8 +461,8 @@ static void list_findings(const struct report *r, const struct text_style *style
     }
     buf_addf(out, "\n%sFindings%s\n", on(style, "\033[1m"), off(style));
     for (size_t i = 0; i < shown; i++) {
-        if (all)
-            finding(r, i, style, all, out);
+        if (how->all)
+            finding(r, i, style, how, out);
         else
             cut += !fitting_finding(r, i, shown - i - 1, style, out);
     }
@@ -484,15 +501,16 @@ static void not_checked(const struct findings *f, const struct text_style *style
     }
 }
 
-static void checks(const struct report *r, const struct text_style *style, int all, struct buf *out)
+static void checks(const struct report *r, const struct text_style *style, const struct extent *how,
+                   struct buf *out)
 {
     char *checked = report_checked(r);
     struct buf line = {0};
 
-    buf_addf(&line, "%s%s.", checked, all ? "" : " (--all says which)");
+    buf_addf(&line, "%s%s.", checked, how->all ? "" : " (--all says which)");
     buf_addstr(out, "\n");
     wrap(out, buf_str(&line), style, 0, 0);
-    for (size_t i = 0; all && i < r->findings.checks.n; i++) {
+    for (size_t i = 0; how->all && i < r->findings.checks.n; i++) {
         const struct check *c = &r->findings.checks.a[i];
 
         if (c->state == CHECK_NOT_DONE || c->state == CHECK_LEFT_OUT)
@@ -502,7 +520,7 @@ static void checks(const struct report *r, const struct text_style *style, int a
         buf_addf(out, "  %-11s  %-20s ", check_state_name(c->state), c->id);
         wrap(out, buf_str(&line), style, 36, 36);
     }
-    if (all)
+    if (how->all)
         not_checked(&r->findings, style, out);
     free(checked);
     buf_release(&line);
@@ -583,18 +601,38 @@ static void topology(const struct report *r, struct buf *out)
                  r->nodes, r->edges, r->processes);
 }
 
-void report_text(const struct report *r, const struct text_style *style, int all, struct buf *out)
+static void tell(const struct report *r, const struct text_style *style, const struct extent *how,
+                 struct buf *out)
 {
-    about(r, style, out);
+    about(r, style, how, out);
     if (!r->wall_ns && !r->devices.n)
         topology(r, out);
-    wall(r, style, all, out);
-    programs(r, style, all, out);
-    devices(r, style, all, out);
-    list_findings(r, style, all, out);
-    if (all) {
+    wall(r, style, how, out);
+    programs(r, style, how, out);
+    devices(r, style, how, out);
+    list_findings(r, style, how, out);
+    if (how->all) {
         sections(r, style, out);
         folded(r, style, out);
     }
-    checks(r, style, all, out);
+    checks(r, style, how, out);
+}
+
+void report_text(const struct report *r, const struct text_style *style, int all, struct buf *out)
+{
+    static const struct extent everything = {1, SIZE_MAX, 2};
+    struct buf text = {0};
+
+    if (all) {
+        tell(r, style, &everything, out);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(extents); i++) {
+        buf_clear(&text);
+        tell(r, style, &extents[i], &text);
+        if (!style->rows || lines(&text) < style->rows)
+            break;
+    }
+    buf_add(out, buf_str(&text), text.len);
+    buf_release(&text);
 }

@@ -189,6 +189,7 @@ END
     "$WPROF" -q render -o page.html s
     grep -q '"spans"' page.html
     "$WPROF" show --callers link s | grep -q emit
+    "$WPROF" report --all s | grep -A3 'Functions by their own time' | grep -q '40 us.*late'
 }
 
 @test "import chrome: spans nest, whoever wrote them" {
