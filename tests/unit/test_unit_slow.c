@@ -319,7 +319,7 @@ static void in_another_process(void **state)
     char name[32];
 
     for (unsigned i = 0; i < TYPICAL + SLOW_ONES; i++) {
-        uint64_t at = i * 200, gil = i < TYPICAL ? 0 : 80;
+        uint64_t at = i * 200, gil = i < TYPICAL ? 0 : 150;
 
         snprintf(name, sizeof(name), "step %u", i);
         case_mark(x, name, at, 10 + gil);

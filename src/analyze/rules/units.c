@@ -224,9 +224,11 @@ static void tell(struct finding *x, const struct rule_data *d, const struct unit
     x->from = most->start > d->start ? most->start - d->start : 0;
     x->to = x->from + (most->end - most->start);
     x->certainty = n < FEW || alike || cause == UNIT_OTHER ? FINDING_LIKELY : FINDING_MEASURED;
-    x->weight = cause == UNIT_GIL || cause == UNIT_OTHER ? RULE_WEIGHT_UNITS : RULE_WEIGHT_GENERAL;
+    /* Another process that holds it up, a loader, is better told as that, where that is known. */
+    x->weight =
+        !other && (cause == UNIT_GIL || cause == UNIT_OTHER) ? RULE_WEIGHT_UNITS : RULE_WEIGHT_GENERAL;
     /* What few feel costs little of the run, but a machine that others use is no finding of each request. */
-    x->least_ns = cause == UNIT_NO_CPU ? (uint64_t)(LEAST * (double)d->wall_ns) : 1;
+    x->least_ns = cause == UNIT_NO_CPU || other ? (uint64_t)(LEAST * (double)d->wall_ns) : 1;
     where(x, d, slow, cause);
     claim(x, d, slow, cause);
     buf_release(&process);
