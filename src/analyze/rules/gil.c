@@ -154,6 +154,7 @@ void check_gil_wait(struct rule_run *r, const struct rule_data *d)
         x->weight = RULE_WEIGHT_CAUSE;
         if (d->lead.task && claim(x, d, own) && !own) {
             x->certainty = FINDING_LIKELY;
+            x->least_ns = d->wall_ns / 100; /* what other findings explain needs no second one */
             x->why = mem_strdup("the time in which the main thread waited while other threads waited for the "
                                 "GIL: an upper bound");
         } else if (!own) {
