@@ -9,10 +9,10 @@
 
 static const struct table_column columns[] = {
     {"thread", "thread", TABLE_TEXT},         {"tid", "tid", TABLE_ID},
-    {"waited_ns", "waited", TABLE_NS},        {"waited_share", "of all", TABLE_SHARE},
-    {"times", "times", TABLE_COUNT},          {"held_share", "held", TABLE_SHARE},
+    {"waited_ns", "waited", TABLE_NS},        {"waited_share", "of all", TABLE_SHARE, 3},
+    {"times", "times", TABLE_COUNT, 2},       {"held_share", "held", TABLE_SHARE},
     {"others_ns", "others waited", TABLE_NS}, {"holder", "mostly for", TABLE_TEXT},
-    {"holder_tid", "tid", TABLE_ID},          {"holder_share", "", TABLE_SHARE},
+    {"holder_tid", "tid", TABLE_ID},          {"holder_share", "", TABLE_SHARE, 1},
 };
 
 enum { THREAD, TID, WAITED, WAITED_SHARE, TIMES, HELD_SHARE, OTHERS, HOLDER, HOLDER_TID, HOLDER_SHARE };

@@ -11,15 +11,24 @@ enum { NAME = 60 }; /* bytes of a name in a sentence: those of kernels are long 
 enum { FEW = 10 };  /* what is less than that part of the longest is not worth a word */
 
 static const struct table_column rank_columns[] = {
-    {"rank", "rank", TABLE_ID},         {"host", "host", TABLE_TEXT},
-    {"process", "process", TABLE_TEXT}, {"pid", "pid", TABLE_ID},
-    {"wall_ns", "wall", TABLE_NS},      {"cpu_ns", "CPU", TABLE_NS},
-    {"offcpu_ns", "off CPU", TABLE_NS}, {"runq_ns", "queued", TABLE_NS},
-    {"waited_ns", "waited", TABLE_NS},  {"gpu_busy_ns", "GPU busy", TABLE_NS},
-    {"steps", "steps", TABLE_COUNT},    {"last", "last", TABLE_COUNT},
-    {"last_share", NULL, TABLE_SHARE},  {"others_waited_ns", "others", TABLE_NS},
-    {"note", "", TABLE_TEXT},           {"clock", "clock", TABLE_TEXT},
-    {"offset_ns", NULL, TABLE_REAL},    {"error_ns", "+-", TABLE_NS},
+    {"rank", "rank", TABLE_ID},
+    {"host", "host", TABLE_TEXT},
+    {"process", "process", TABLE_TEXT, 4},
+    {"pid", "pid", TABLE_ID, 3},
+    {"wall_ns", "wall", TABLE_NS},
+    {"cpu_ns", "CPU", TABLE_NS, 2},
+    {"offcpu_ns", "off CPU", TABLE_NS},
+    {"runq_ns", "queued", TABLE_NS},
+    {"waited_ns", "waited", TABLE_NS},
+    {"gpu_busy_ns", "GPU busy", TABLE_NS, 1},
+    {"steps", "steps", TABLE_COUNT, 5},
+    {"last", "last", TABLE_COUNT},
+    {"last_share", NULL, TABLE_SHARE},
+    {"others_waited_ns", "others", TABLE_NS},
+    {"note", "", TABLE_TEXT},
+    {"clock", "clock", TABLE_TEXT},
+    {"offset_ns", NULL, TABLE_REAL},
+    {"error_ns", "+-", TABLE_NS},
 };
 
 enum {
@@ -45,12 +54,12 @@ enum {
 
 static const struct table_column step_columns[] = {
     {"step", "step", TABLE_TEXT},
-    {"ranks", "ranks", TABLE_COUNT},
+    {"ranks", "ranks", TABLE_COUNT, 3},
     {"start_ns", "from", TABLE_NS},
     {"ns", "time", TABLE_NS},
     {"own_mean_ns", "own, mean", TABLE_NS},
-    {"own_max_ns", "own, most", TABLE_NS},
-    {"imbalance", "imbalance", TABLE_SHARE},
+    {"own_max_ns", "own, most", TABLE_NS, 2},
+    {"imbalance", "imbalance", TABLE_SHARE, 1},
     {"last", "came last", TABLE_TEXT},
     {"others_waited_ns", "others waited", TABLE_NS},
     {"did", "what it did then", TABLE_TEXT},

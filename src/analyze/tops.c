@@ -42,10 +42,10 @@ static const struct table_column measured_columns[] = {
     {"cpu_ns", "CPU time", TABLE_NS},
     {"pid", "pid", TABLE_ID},
     {"name", "name", TABLE_TEXT},
-    {"delay_ns", "run queue", TABLE_NS},
-    {"max_rss", "max RSS", TABLE_BYTES},
-    {"read_bytes", "read", TABLE_BYTES},
-    {"written_bytes", "written", TABLE_BYTES},
+    {"delay_ns", "run queue", TABLE_NS, 1},
+    {"max_rss", "max RSS", TABLE_BYTES, 2},
+    {"read_bytes", "read", TABLE_BYTES, 3},
+    {"written_bytes", "written", TABLE_BYTES, 4},
 };
 
 enum { T_DELAY = T_TID, T_RSS, T_READ, T_WRITTEN };
