@@ -7,6 +7,7 @@
 #include "analyze/fold.h"
 #include "analyze/held.h"
 #include "analyze/only.h"
+#include "analyze/only_rank.h"
 #include "analyze/open.h"
 #include "analyze/split.h"
 #include "analyze/timeline.h"
@@ -21,7 +22,7 @@
 #include <string.h>
 
 struct export_opts {
-    const char *format, *metric, *output, *only, *split, *table;
+    const char *format, *metric, *output, *only, *rank, *split, *table;
     int kernel, jit, all, addrs, lines, inlines, pids, pid, tid, gil, idle;
 };
 
@@ -32,6 +33,7 @@ static const struct opt options[] = {
     OPT_STRING('m', "metric", struct export_opts, metric, "NAME", "what is counted (default: oncpu)"),
     OPT_STRING(0, "only", struct export_opts, only, "WHAT",
                "only what happened during step:12-20, request:7, outside:step"),
+    OPT_STRING(0, "rank", struct export_opts, rank, "N", "only this rank, of a session of several"),
     OPT_FLAG('g', "gil", struct export_opts, gil, "only what threads did while they held Python's GIL"),
     OPT_FLAG(0, "idle", struct export_opts, idle,
              "threads off the CPU too: samples of all time, not of CPU time"),
@@ -217,7 +219,8 @@ static int export(const struct export_opts *o, const char *path, struct err *e)
     if (open_session(&s, path, gpu_rest_take, e))
         return -1;
     say_empty(x, o, &s);
-    rc = only_apply(&only, &s, o->only, e);
+    only = (struct cut){0};
+    rc = only_rank_apply(&s, o->rank, e) ? -1 : only_apply(&only, &s, o->only, e);
     if (!rc && x->directory)
         rc = export_directory(x, o, &s, o->only ? &only : NULL, e);
     else if (!rc)

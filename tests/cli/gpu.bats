@@ -40,6 +40,24 @@ assert [x["rank"] for x in d] == [0, 1], d
 END
 }
 
+@test "one rank of several is exported alone, with its number and its figures" {
+    "$WPROF" import -o two "$data"/sampled_rank-{0,1}.json.gz 2>err
+    for rank in 0 1; do
+        "$WPROF" -q export --format chrome --rank $rank -o r$rank.json two
+        grep -q "\"rank\": $rank" r$rank.json
+        "$WPROF" -q import -o back r$rank.json
+        "$WPROF" -q import -o alone "$data/sampled_rank-$rank.json.gz"
+        for s in back alone; do
+            "$WPROF" show --gpu --json $s | "$PYTHON" -c 'import json, sys
+print([(d["rank"], d["busy_ns"], d["idle_ns"], d["kernel_count"]) for d in json.load(sys.stdin)["devices"]])' >$s.figures
+        done
+        diff back.figures alone.figures
+        rm -r back alone
+    done
+    run -3 "$WPROF" export --rank 7 two
+    [[ $output == *"no rank '7' in this session (it has: 0, 1)"* ]]
+}
+
 @test "exported as a Chrome trace in PyTorch's rules it gives the same figures, arrows and steps" {
     "$WPROF" import -o s "$data/event_sync_multi_stream.json.gz" 2>err
     "$WPROF" show --gpu --json --top 0 s >shown.json
