@@ -18,11 +18,15 @@ enum {
     RECORD_MAX = 65536,
     TRAILER = 16, /* sample_id: pid, tid, time */
     /*
-     * Pages of a ring. sysctl kernel.perf_event_mlock_kb is 516 by default and counts for each CPU: 512 KiB
-     * and the page before them.
+     * Pages of a ring. An ordinary user gets what sysctl kernel.perf_event_mlock_kb allows, 516 by default,
+     * which counts for each CPU: 512 KiB and the page before them, 30 samples with 16 KiB of stack. Who may
+     * have more (CAP_IPC_LOCK) takes it: threads that begin by the hundred fill that before we get a CPU
+     * ourselves.
      */
     RING_PAGES = 128,
     RING_PAGES_MIN = 16,
+    RING_PAGES_MAX = 1024,
+    ALL_PAGES_MAX = 16384, /* of all rings: 64 MiB */
 };
 
 /* Registers by number, arch/x86/include/uapi/asm/perf_regs.h. Samples have them in rising order. */
@@ -110,12 +114,22 @@ static int open_event(const struct perf_task *t, pid_t tid, uint32_t cpu, int ke
     return (int)syscall(SYS_perf_event_open, &a, tid, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* A power of two. */
+static size_t most_pages(const struct perf_task *t)
+{
+    size_t pages = RING_PAGES_MAX;
+
+    while (pages > RING_PAGES && pages * t->cpus.n > ALL_PAGES_MAX)
+        pages /= 2;
+    return pages;
+}
+
 static int map_ring(struct perf_task *t, int fd, struct err *e)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct perf_ring r = {.fd = fd};
 
-    for (size_t pages = RING_PAGES; pages >= RING_PAGES_MIN; pages /= 2) {
+    for (size_t pages = most_pages(t); pages >= RING_PAGES_MIN; pages /= 2) {
         r.size = pages * page;
         r.base = mmap(NULL, page + r.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (r.base == MAP_FAILED)
