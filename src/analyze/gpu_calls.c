@@ -2,6 +2,7 @@
 #include "analyze/gpu_calls.h"
 
 #include "analyze/gpu_place.h"
+#include "analyze/thread_spans.h"
 #include "base/hash.h"
 #include "base/map.h"
 
@@ -150,26 +151,7 @@ static int is_stall(const struct store *s, const struct gpu_work *w)
     return (w->op == GPU_RUNTIME || w->op == GPU_DRIVER) && strstr(name, "Synchronize");
 }
 
-struct stall {
-    uint64_t start, end;
-    uint32_t task, event;
-};
-
-/* By thread and start; the longer, which has the other in it, first. */
-static int by_thread(const void *pa, const void *pb)
-{
-    const struct stall *a = pa, *b = pb;
-
-    if (a->task != b->task)
-        return a->task < b->task ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->end != b->end)
-        return a->end > b->end ? -1 : 1;
-    return a->event < b->event ? -1 : a->event > b->event;
-}
-
-static void add_stalls(struct rows *rows, const struct gpu_trace *x, struct stall *a, size_t n)
+static void add_stalls(struct rows *rows, const struct gpu_trace *x, const struct thread_span *a, size_t n)
 {
     uint64_t done = 0;
 
@@ -195,7 +177,7 @@ static void add_stalls(struct rows *rows, const struct gpu_trace *x, struct stal
 
 void gpu_stalls_table(struct table *t, const struct gpu_trace *x, size_t limit)
 {
-    VEC(struct stall) list = {0};
+    thread_spans list = {0};
     struct rows rows = {0};
     size_t n;
 
@@ -205,10 +187,9 @@ void gpu_stalls_table(struct table *t, const struct gpu_trace *x, size_t limit)
         const struct gpu_work *w = ev->kind == EVENT_GPU ? gpu_work_of(x, ev) : NULL;
 
         if (w && is_stall(x->s, w))
-            *vec_push(&list) = (struct stall){ev->ts, ev->ts + ev->dur, ev->task, (uint32_t)i};
+            thread_spans_add(&list, ev, i);
     }
-    if (list.n)
-        qsort(list.a, list.n, sizeof(*list.a), by_thread);
+    thread_spans_sort(&list);
     add_stalls(&rows, x, list.a, list.n);
     n = order(&rows, limit, t);
     for (size_t i = 0; i < n; i++) {
