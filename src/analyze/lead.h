@@ -33,6 +33,8 @@ struct lead_thread {
     struct lead_range spans, samples, shorts;
 };
 
+typedef VEC(uint32_t) lead_events; /* indices in the store */
+
 struct lead {
     uint32_t task;                   /* the main thread's; 0: none, and nothing else is valid */
     int crew;                        /* it only waits: `threads` are others of its process */
@@ -41,15 +43,15 @@ struct lead {
     VEC(struct lead_thread) threads; /* by lane, by time */
     uint32_t lanes;                  /* so many had something to do at a time, on average, rounded up */
     VEC(struct lead_span) spans;     /* by thread, by time; disjoint in each */
-    VEC(uint32_t) samples;           /* indices of their samples, by thread, by time */
-    VEC(uint32_t) shorts; /* of waits and delays that were only summed up: they have no place in time */
-    uint64_t short_ns;    /* the sum of these */
-    int waits;            /* their waits or delays are known */
-    int any_waits;        /* somebody's are */
-    uint64_t life_ns;     /* how long they were there, in all, without ... */
-    uint64_t idle_ns;     /* ... when a crew had nothing to do */
-    uint64_t cpu_ns;      /* their CPU time; 0: not measured */
-    int from_child;       /* the command only waited for this one */
+    lead_events samples;             /* theirs, by thread, by time */
+    lead_events shorts; /* waits and delays that were only summed up: they have no place in time */
+    uint64_t short_ns;  /* the sum of these */
+    int waits;          /* their waits or delays are known */
+    int any_waits;      /* somebody's are */
+    uint64_t life_ns;   /* how long they were there, in all, without ... */
+    uint64_t idle_ns;   /* ... when a crew had nothing to do */
+    uint64_t cpu_ns;    /* their CPU time; 0: not measured */
+    int from_child;     /* the command only waited for this one */
 };
 
 void lead_init_main(struct lead *l, const struct session *s);

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 /* ---- lanes ---- */
@@ -180,6 +181,20 @@ static void measure(struct lead *l)
     l->life_ns = l->life_ns > l->idle_ns ? l->life_ns - l->idle_ns : 0;
 }
 
+/* By thread, by time; `range`: where in a thread it is told which of them are its. */
+static void order(items *list, struct lead *l, size_t range, lead_events *out)
+{
+    if (list->n)
+        qsort(list->a, list->n, sizeof(*list->a), by_place);
+    for (size_t i = 0; i < list->n; i++) {
+        struct lead_range *own = (struct lead_range *)((char *)&l->threads.a[list->a[i].thread] + range);
+
+        own->first = own->end ? own->first : i;
+        own->end = i + 1;
+        *vec_push(out) = list->a[i].event;
+    }
+}
+
 void lead_collect(struct lead *l, const struct session *s, const struct crew_idle *idle)
 {
     uint64_t wall = s->meta.end_mono - s->meta.start_mono;
@@ -192,24 +207,8 @@ void lead_collect(struct lead *l, const struct session *s, const struct crew_idl
     measure(l);
     l->lanes = wall ? (uint32_t)((l->life_ns + wall - 1) / wall) : 1;
     l->lanes = l->lanes ? l->lanes : 1;
-    if (samples.n)
-        qsort(samples.a, samples.n, sizeof(*samples.a), by_place);
-    if (shorts.n)
-        qsort(shorts.a, shorts.n, sizeof(*shorts.a), by_place);
-    for (size_t i = 0; i < samples.n; i++) {
-        struct lead_range *own = &l->threads.a[samples.a[i].thread].samples;
-
-        own->first = own->end ? own->first : i;
-        own->end = i + 1;
-        *vec_push(&l->samples) = samples.a[i].event;
-    }
-    for (size_t i = 0; i < shorts.n; i++) {
-        struct lead_range *own = &l->threads.a[shorts.a[i].thread].shorts;
-
-        own->first = own->end ? own->first : i;
-        own->end = i + 1;
-        *vec_push(&l->shorts) = shorts.a[i].event;
-    }
+    order(&samples, l, offsetof(struct lead_thread, samples), &l->samples);
+    order(&shorts, l, offsetof(struct lead_thread, shorts), &l->shorts);
     vec_release(&samples);
     vec_release(&shorts);
 }
