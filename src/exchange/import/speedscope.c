@@ -10,13 +10,14 @@
 #include <math.h>
 #include <string.h>
 
+#define TIME "time"
+
 struct speedscope {
     struct store *s;
     struct import_stats *st;
     VEC(uint32_t) frames; /* of shared.frames */
     double scale;         /* of the profile's values */
-    const char *unit;     /* of the profiles that are taken: "time", "bytes", "none" */
-    int is_ns;            /* they are ns as they are */
+    const char *unit;     /* of the profiles that are taken: TIME, "bytes", "none" */
     VEC(double) carry;    /* by stack: what rounding left of its values */
     struct event sample;  /* what the next one is like */
     struct lanes lanes;   /* of py-spy's profiles, which are threads */
@@ -128,7 +129,7 @@ static void take_evented(struct speedscope *x, const struct json_value *profile)
     const struct json_value *events = json_get(profile, "events");
     VEC(uint32_t) open = {0}; /* stacks */
 
-    x->st->measured = x->scale != 1 || x->is_ns ? IMPORT_NS : IMPORT_COSTS;
+    x->st->measured = !strcmp(x->unit, TIME) ? IMPORT_NS : IMPORT_COSTS;
     for (const struct json_value *v = events ? events->child : NULL; v; v = v->next) {
         const char *type = json_get_str(v, "type", "");
         double at = json_get_f64(v, "at", x->at), weight = at - x->at;
@@ -239,7 +240,7 @@ static uint32_t task_of(struct speedscope *x, const char *name, uint32_t number)
 /* Of profiles in several units those in the first one's are taken; all units of time are one. */
 static int is_of_unit(struct speedscope *x, const char *unit)
 {
-    const char *of = scale_of(unit) != 1 || !strcmp(unit, "nanoseconds") ? "time" : unit;
+    const char *of = scale_of(unit) != 1 || !strcmp(unit, "nanoseconds") ? TIME : unit;
 
     if (!x->unit)
         x->unit = of;
@@ -263,7 +264,6 @@ static void take_profile(struct speedscope *x, const struct json_value *v, uint3
     x->sample =
         (struct event){.kind = EVENT_SAMPLE, .task = task_of(x, json_get_str(v, "name", "profile"), number)};
     x->scale = scale_of(unit);
-    x->is_ns = !strcmp(unit, "nanoseconds");
     if (!strcmp(unit, "bytes"))
         x->st->measured = IMPORT_BYTES;
     x->at = json_get_f64(v, "startValue", 0);
