@@ -367,20 +367,26 @@ END
     grep -q '<p>tested by: not tested: one run a side</p>' out.html
 }
 
-@test "the gate: what takes as long as before does not fail since others take less" {
-    cat >work.py <<'PY'
+# same_and_other SECONDS TIMES: work.py OTHER, so many times a function that takes SECONDS of CPU time, then one that takes OTHER.
+same_and_other() {
+    cat >work.py <<PY
 import sys, time
 def until(cpu):
     end = time.process_time() + cpu
     while time.process_time() < end:
         pass
 def same():
-    until(0.15)
+    until($1)
 def other():
     until(float(sys.argv[1]))
-same()
-other()
+for _ in range($2):
+    same()
+    other()
 PY
+}
+
+@test "the gate: what takes as long as before does not fail since others take less" {
+    same_and_other 0.15 1
     "$WPROF" record -q -F 997 --collect cpu,metrics --repeat 3 -o took --against 'python3 work.py 0.02' -- python3 work.py 0.4
     run -1 "$WPROF" diff --fail-above 20% --only 'other*' --base took/base --new took/new
     run -0 "$WPROF" diff --fail-above 20% --only 'same*' --base took/new --new took/base
@@ -388,20 +394,7 @@ PY
 }
 
 @test "the gate: of one run a side, too, if both were recorded to their end" {
-    cat >work.py <<'PY'
-import sys, time
-def until(cpu):
-    end = time.process_time() + cpu
-    while time.process_time() < end:
-        pass
-def same():
-    until(0.01)
-def other():
-    until(float(sys.argv[1]))
-for _ in range(25):
-    same()
-    other()
-PY
+    same_and_other 0.01 25
     "$WPROF" record -q -F 997 --collect cpu,metrics -o short -- "$PYTHON" work.py 0.001
     "$WPROF" record -q -F 997 --collect cpu,metrics -o long -- "$PYTHON" work.py 0.03
     run -0 "$WPROF" diff --fail-above 20% --only 'same*' long short
